@@ -1,0 +1,85 @@
+"""Durable file writes: a document is either wholly there or not there at all, and survives a power loss.
+
+Standard library only, so that any launcher can use it.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+
+def json_bytes(payload: Any) -> bytes:
+    """Return the project's document form: indented UTF-8 JSON with a final newline.
+
+    Text that is not valid Unicode (names decoded with `surrogateescape`) is escaped instead of failing.
+    """
+    text = json.dumps(payload, ensure_ascii=False, indent=2) + "\n"
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return (json.dumps(payload, ensure_ascii=True, indent=2) + "\n").encode("ascii")
+
+
+def line_bytes(payload: Any) -> bytes:
+    """Return one ledger line: compact JSON, UTF-8, ended by a newline."""
+    text = json.dumps(payload, ensure_ascii=False) + "\n"
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return (json.dumps(payload, ensure_ascii=True) + "\n").encode("ascii")
+
+
+def write_json(path: str | os.PathLike[str], payload: Any) -> None:
+    """Replace `path` atomically and durably by `payload` as JSON; raises OSError and leaves the old file on failure."""
+    write_bytes(path, json_bytes(payload))
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Replace `path` atomically and durably by UTF-8 text."""
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644) -> None:
+    """Replace `path` atomically and durably: temporary sibling, fsync, rename, fsync of the directory."""
+    target = Path(path)
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:60]}.", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            os.fchmod(descriptor, mode)
+            stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)
+        Path(temporary).replace(target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        raise
+    sync_directory(target.parent)
+
+
+def sync_directory(path: Path) -> None:
+    """Make a rename or a new entry in `path` survive a power loss."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sha256_file(path: str | os.PathLike[str]) -> str:
+    """Return the hexadecimal SHA-256 of a file's bytes, read in constant memory."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Return the JSON object in `path`, or None when the file is absent, unreadable or holds something else."""
+    try:
+        value = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
