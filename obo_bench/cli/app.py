@@ -1,0 +1,34 @@
+"""The root of the command line."""
+
+from typing import Annotated
+
+import typer
+
+from obo_bench import __version__
+from obo_bench.cli import practice, programbench
+
+app = typer.Typer(
+    name="obo-bench",
+    help="Run the official ProgramBench benchmark through a live Ouroboros server, and prove afterwards what was run.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(programbench.app, name="programbench")
+app.add_typer(practice.app, name="practice")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"obo-bench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Run ProgramBench through a live Ouroboros server."""

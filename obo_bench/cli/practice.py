@@ -1,0 +1,97 @@
+"""`obo-bench practice`: the embedded default."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from obo_bench.cli import answer
+from obo_bench.core.refusals import UsageError
+from obo_bench.core.reporter import PlainReporter, SilentReporter
+from obo_bench.core.roots import check_run_id
+
+app = typer.Typer(
+    help="Try everything for real, without a server, a registry or money: practice programs and a stand-in server.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+DIRECTORY = Path("obo-bench-practice")
+
+
+@app.callback(invoke_without_command=True)
+def practice(
+    context: typer.Context,
+    setup: Annotated[
+        bool, typer.Option("--setup", help="Install and start Docker if needed (Debian or Ubuntu, as root).")
+    ] = False,
+    scenario: Annotated[
+        str, typer.Option(help="How the scripted solver behaves: solved, partial, broken-build, infra, ...")
+    ] = "solved",
+    directory: Annotated[Path, typer.Option(help="Where everything goes.")] = DIRECTORY,
+    run_id: Annotated[str | None, typer.Option(help="Name of the run; give it again to resume.")] = None,
+    workers: Annotated[int, typer.Option(min=1, max=16, help="Instances at work at a time.")] = 2,
+    json_: Annotated[bool, typer.Option("--json", help="Answer with the JSON object of `programbench run`.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")] = False,
+) -> None:
+    """Solve and grade three practice programs with the real evaluator on real Docker.
+
+    Example: obo-bench practice --setup
+
+    The stand-in server's solver is scripted, so the scores mean nothing. Exit status: that of `programbench run`.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from obo_bench.practice.main_job import PracticeOptions, practise
+    from obo_bench.practice.standin.scenarios import SCENARIOS
+
+    if scenario not in SCENARIOS:
+        raise UsageError(f"--scenario {scenario!r}: there is no such scenario; use {', '.join(sorted(SCENARIOS))}")
+    forwarded = (*(["--json"] if json_ else []), *(["--quiet"] if quiet else []))
+    options = PracticeOptions(
+        directory=directory,
+        scenario=scenario,
+        setup=setup,
+        run_id=check_run_id(run_id) if run_id else None,
+        workers=workers,
+        forwarded=forwarded,
+    )
+    status = practise(options, SilentReporter() if quiet else PlainReporter())
+    answer.silence()
+    raise typer.Exit(status)
+
+
+@app.command("gateway")
+def gateway(
+    directory: Annotated[Path, typer.Option(help="Where the server keeps its checkout and data.")] = DIRECTORY,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8770,
+    scenario: Annotated[str, typer.Option(help="How the scripted solver behaves.")] = "solved",
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Tasks at work at a time.")] = 2,
+    start_delay_sec: Annotated[float, typer.Option(min=0, help="Not ready for so many seconds.")] = 0.0,
+    solve_delay_sec: Annotated[float, typer.Option(min=0, help="Every task runs at least so long.")] = 0.0,
+    answer_delay_sec: Annotated[
+        float, typer.Option(min=0, help="Answer a submission so long after it was taken.")
+    ] = 0.0,
+) -> None:
+    """Serve the stand-in for an Ouroboros server until Ctrl-C: a test server, whose scores mean nothing.
+
+    Example: obo-bench practice gateway --port 8770 --scenario partial
+    """
+    from obo_bench.practice.seed import make_seed_checkout
+    from obo_bench.practice.standin import StandInConfig, serve
+
+    directory = directory.absolute()
+    directory.mkdir(parents=True, exist_ok=True)
+    serve(
+        StandInConfig(
+            repo_dir=make_seed_checkout(directory / "ouroboros"),
+            data_dir=directory / "data",
+            port=port,
+            workers=workers,
+            scenario=scenario,
+            start_delay_sec=start_delay_sec,
+            solve_delay_sec=solve_delay_sec,
+            answer_delay_sec=answer_delay_sec,
+        ),
+        answer.say,
+    )

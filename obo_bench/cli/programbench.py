@@ -1,0 +1,182 @@
+"""`obo-bench programbench ...`."""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from obo_bench.cli import answer
+from obo_bench.core.refusals import UsageError
+from obo_bench.core.reporter import PlainReporter, Reporter, SilentReporter
+from obo_bench.core.roots import check_run_id, new_run_id, runs_root
+from obo_bench.gateway import DEFAULT_URL
+from obo_bench.programbench.options import DEFAULT_CPUS, DEFAULT_MEMORY, DEFAULT_TIMEOUT_SEC, RunOptions
+from obo_bench.programbench.selection import Selector
+from obo_bench.programbench.settings import settings_location
+
+app = typer.Typer(help="The official ProgramBench benchmark.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class Pull(StrEnum):
+    """When images are pulled."""
+
+    MISSING = "missing"
+    ALWAYS = "always"
+
+
+@app.callback()
+def group() -> None:
+    """Run the official ProgramBench benchmark."""
+
+
+@app.command(
+    "run",
+    epilog="Exit status: 0 all done, 1 some instance failed, 2 usage, 3-5 refused before anything was spent, "
+    "6 not graded, 7 stopped, 129/130/143 signal.",
+)
+def run(
+    repo_dir: Annotated[
+        Path | None,
+        typer.Option(envvar="OUROBOROS_REPO_DIR", help="Checkout that the server runs from. Default: the current one."),
+    ] = None,
+    ouroboros_url: Annotated[str, typer.Option(help="Address of the Ouroboros server.")] = DEFAULT_URL,
+    solve_model: Annotated[
+        str | None, typer.Option(help="Model that must solve; refused if settings or server say another.")
+    ] = None,
+    settings_path: Annotated[
+        Path | None, typer.Option(help="The server's settings.json (environment: OUROBOROS_SETTINGS_PATH).")
+    ] = None,
+    difficulty: Annotated[list[str] | None, typer.Option(help="easy, medium, hard or none; repeatable.")] = None,
+    language: Annotated[list[str] | None, typer.Option(help="Language of the original; repeatable.")] = None,
+    instance_id: Annotated[list[str] | None, typer.Option(help="One instance; repeatable.")] = None,
+    ids_file: Annotated[Path | None, typer.Option(help="File with one instance id a line; # begins a comment.")] = None,
+    filter_: Annotated[str, typer.Option("--filter", help="Regular expression, matched from the start of the id.")] = "",
+    slice_: Annotated[str, typer.Option("--slice", help="Python slice, such as 0:3; 5 means the first five.")] = "",
+    shuffle: Annotated[bool, typer.Option(help="Shuffle first, in the official fixed order.")] = False,
+    run_id: Annotated[str | None, typer.Option(help="Name of the run; give it again to resume.")] = None,
+    runs_root_: Annotated[
+        Path | None,
+        typer.Option("--runs-root", help="Where runs are kept (environment: OUROBOROS_BENCH_RUNS_ROOT)."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Instances at work at a time.")] = 1,
+    timeout_sec: Annotated[
+        float, typer.Option(min=1, help="Deadline of one task in seconds.")
+    ] = DEFAULT_TIMEOUT_SEC,
+    cpus: Annotated[float, typer.Option(min=0.1, help="Cores of one cleanroom.")] = DEFAULT_CPUS,
+    memory: Annotated[str, typer.Option(help="Memory of one cleanroom, such as 16g.")] = DEFAULT_MEMORY,
+    protected_path: Annotated[
+        list[str] | None, typer.Option(help="Artifact the agent may only run; replaces the default; repeatable.")
+    ] = None,
+    redo_existing: Annotated[bool, typer.Option(help="Solve done instances again; the earlier attempt is kept.")] = False,
+    retry: Annotated[list[str] | None, typer.Option(help="Solve again what ended for this reason; repeatable.")] = None,
+    skip_pull: Annotated[bool, typer.Option("--skip-pull", help="Use only images that are on the engine.")] = False,
+    pull: Annotated[Pull, typer.Option(help="When to pull images.")] = Pull.MISSING,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Prepare everything, submit and spend nothing.")] = False,
+    evaluate: Annotated[bool, typer.Option("--eval/--no-eval", help="Grade with the official evaluator.")] = False,
+    allow_dirty_seed: Annotated[
+        bool, typer.Option("--allow-dirty-seed", help="Run although the checkout is not clean; recorded.")
+    ] = False,
+    expect: Annotated[str | None, typer.Option(help="Commit prefix or VERSION that the checkout must have.")] = None,
+    expected_version: Annotated[str | None, typer.Option(help="Version the server must run.")] = None,
+    accept_config_change: Annotated[
+        bool, typer.Option("--accept-config-change", help="Resume with another selection; recorded.")
+    ] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")] = False,
+) -> None:
+    """Solve and grade ProgramBench instances through a live Ouroboros server.
+
+    Example: obo-bench programbench run --repo-dir ~/ouroboros --slice 0:3 --eval
+
+    The directory of the run is printed on stdout, everything else on stderr.
+    """
+    del json_  # read from the command line itself, so that usage errors obey it too
+    checkout = _checkout(repo_dir)
+    settings, named = settings_location(settings_path, checkout, os.environ)
+    _check_memory(memory)
+    options = RunOptions(
+        repo_dir=checkout,
+        run_root=runs_root(runs_root_, checkout) / "programbench" / (check_run_id(run_id) if run_id else new_run_id()),
+        settings_path=settings,
+        settings_named=named,
+        url=_address(ouroboros_url),
+        solve_model=solve_model,
+        selector=Selector(
+            difficulty=tuple(difficulty or ()),
+            language=tuple(language or ()),
+            instance_ids=(*(instance_id or ()), *_ids(ids_file)),
+            filter=filter_,
+            slice=slice_,
+            shuffle=shuffle,
+        ),
+        timeout_sec=timeout_sec,
+        cpus=cpus,
+        memory=memory,
+        workers=workers,
+        pull="never" if skip_pull else pull.value,
+        protected_paths=tuple(protected_path or ()),
+        redo_existing=redo_existing,
+        retry=tuple(retry or ()),
+        dry_run=dry_run,
+        evaluate=evaluate,
+        allow_dirty_seed=allow_dirty_seed,
+        expect=expect,
+        expected_version=expected_version,
+        accept_config_change=accept_config_change,
+    )
+    _run(options, SilentReporter() if quiet else PlainReporter())
+
+
+def _run(options: RunOptions, reporter: Reporter) -> None:
+    from obo_bench.programbench.run import run_programbench
+
+    result = run_programbench(options, reporter)
+    if result.grades is not None:
+        answer.say(
+            f"official evaluation: {result.grades['pass']} pass, {result.grades['fail']} fail, "
+            f"{result.grades['ungraded']} ungraded of {result.grades['requested']} requested"
+        )
+    answer.say(f"next: look at {result.run_root / 'run_manifest.json'}")
+    answer.give(
+        "programbench run", str(result.run_root), {"counts": result.counts, "grades": result.grades}
+    )
+
+
+def _checkout(named: Path | None) -> Path:
+    """Return the checkout as an absolute path; what it is, is for the gates to find out after admission."""
+    if named is not None:
+        return named.absolute()
+    here = Path.cwd()
+    if (here / "VERSION").is_file() and (here / ".git").exists():
+        return here
+    raise UsageError(
+        f"no checkout is named and {str(here)!r} is none: give --repo-dir DIR (or set OUROBOROS_REPO_DIR) with the "
+        "Ouroboros checkout that the server runs from"
+    )
+
+
+def _ids(path: Path | None) -> tuple[str, ...]:
+    if path is None:
+        return ()
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--ids-file {str(path)!r} cannot be read: {error}; name a text file with one id a line") from error
+    return tuple(name for line in lines if (name := line.partition("#")[0].strip()))
+
+
+def _address(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"--ouroboros-url {url!r} is not an address: begin it with http:// or https://")
+    return url
+
+
+def _check_memory(memory: str) -> None:
+    from obo_bench.programbench.sizes import parse_size
+
+    try:
+        parse_size(memory)
+    except ValueError as error:
+        raise UsageError(f"--memory {error}") from error

@@ -1,0 +1,59 @@
+"""Where a run lives: run ids, run roots, and the places where an output may never land."""
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from obo_bench.core.refusals import PreflightRefused, UsageError
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def new_run_id() -> str:
+    """Return a run id that sorts by time and does not repeat."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def check_run_id(run_id: str) -> str:
+    """Return `run_id`, or raise UsageError when it is not one plain path component."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise UsageError(
+            f"--run-id {run_id!r} is not a run id: it names one directory, so use letters, digits, '.', '_' and '-' "
+            "(at most 100, starting with a letter or digit)"
+        )
+    return run_id
+
+
+def runs_root(explicit: Path | None, repo_dir: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the directory that holds all runs: flag, OUROBOROS_BENCH_RUNS_ROOT, else beside the checkout."""
+    if explicit is not None:
+        return explicit.absolute()
+    named = environ.get("OUROBOROS_BENCH_RUNS_ROOT")
+    return Path(named).absolute() if named else repo_dir.absolute().parent / "bench_runs"
+
+
+def forbidden_places(
+    repo_dir: Path, settings_path: Path | None, environ: Mapping[str, str] = os.environ
+) -> dict[str, Path]:
+    """Return the places that belong to the server (design I4), by what they are."""
+    places = {"the checkout": repo_dir, "the workspace's data directory": repo_dir.absolute().parent / "data"}
+    if environ.get("OUROBOROS_DATA_DIR"):
+        places["OUROBOROS_DATA_DIR"] = Path(environ["OUROBOROS_DATA_DIR"])
+    if settings_path is not None:
+        places["the settings file's directory"] = settings_path.absolute().parent
+    return places
+
+
+def check_confined(output: Path, places: Mapping[str, Path]) -> None:
+    """Raise PreflightRefused `output_not_confined` when `output`, links resolved, lies in one of `places`."""
+    resolved = output.resolve()
+    for name, place in places.items():
+        if resolved.is_relative_to(place.resolve()):
+            raise PreflightRefused(
+                "output_not_confined",
+                f"the output {str(output)!r} would land in {name} ({str(place)!r}), which a run must never change",
+                evidence={"output": str(resolved), "place": name, "directory": str(place.resolve())},
+            )

@@ -1,0 +1,103 @@
+"""The clean-seed gate: the checkout must be exactly the commit that the run will name."""
+
+from pathlib import Path
+
+from obo_bench.core.git import GitUnavailable
+from obo_bench.core.manifest import SeedGate, Source
+from obo_bench.core.provenance import hidden_changes, toplevel
+from obo_bench.core.refusals import REASONS, BenchmarkAdmissionRefused, Refusal, SeedShapeRefused
+
+_SHORTEST_PREFIX = 7
+"""A shorter commit prefix could name several commits."""
+
+
+def decide_seed(
+    repo_dir: Path, source: Source, git_said: str, *, allow_dirty: bool, expect: str | None
+) -> tuple[SeedGate, Refusal | None]:
+    """Return the verdict to record, and the refusal to raise unless the run may go on."""
+    objection = (
+        _identity(repo_dir, source, git_said) or _shape(repo_dir) or _expected(source, expect)
+        or _clean(repo_dir, source, git_said)
+    )
+    waived = objection is not None and allow_dirty and bool(REASONS[objection.reason].waiver)
+    if objection is not None and waived:
+        # What cannot be waived must not hide behind what was.
+        objection_left = _expected(source, expect)
+    else:
+        objection_left = objection
+    gate = SeedGate(
+        require_clean=not allow_dirty,
+        allow_dirty_seed=allow_dirty,
+        expect=expect,
+        git_available=source.git_available,
+        status_available=source.status_available,
+        dirty=source.dirty,
+        describe=source.describe,
+        reason=(objection_left or objection).reason if objection else None,  # type: ignore[union-attr]
+        ok=objection_left is None,
+    )
+    return gate, objection_left
+
+
+def _identity(repo_dir: Path, source: Source, git_said: str) -> Refusal | None:
+    if source.git_available:
+        return None
+    return BenchmarkAdmissionRefused(
+        "seed_identity_unavailable",
+        f"no commit can be read from {str(repo_dir)!r}: {git_said}",
+        evidence={"repo_dir": str(repo_dir), "git": git_said},
+    )
+
+
+def _shape(repo_dir: Path) -> Refusal | None:
+    top = toplevel(repo_dir)
+    if top is not None and top.resolve() == repo_dir.resolve():
+        return None
+    return SeedShapeRefused(
+        "seed_not_toplevel",
+        f"{str(repo_dir)!r} is not the top directory of its checkout (that is {str(top)!r})",
+        evidence={"repo_dir": str(repo_dir), "toplevel": str(top)},
+    )
+
+
+def _expected(source: Source, expect: str | None) -> Refusal | None:
+    if expect is None or expect == source.version:
+        return None
+    if len(expect) >= _SHORTEST_PREFIX and (source.head or "").startswith(expect.lower()):
+        return None
+    return BenchmarkAdmissionRefused(
+        "seed_mismatch",
+        f"--expect {expect!r} names neither the checkout's commit {source.head} nor its version {source.version}",
+        evidence={"expect": expect, "head": source.head, "version": source.version},
+    )
+
+
+def _clean(repo_dir: Path, source: Source, git_said: str) -> Refusal | None:
+    if not source.status_available:
+        return BenchmarkAdmissionRefused(
+            "seed_status_unavailable",
+            f"the state of {str(repo_dir)!r} cannot be read: {git_said}",
+            evidence={"git": git_said},
+        )
+    if source.dirty:
+        listed = "".join(f"\n    {entry}" for entry in source.status_entries[:10])
+        return BenchmarkAdmissionRefused(
+            "seed_dirty",
+            f"the checkout {str(repo_dir)!r} differs from its commit {source.describe}:{listed}",
+            evidence={"status_entries": source.status_entries, "status_sha256": source.status_sha256},
+        )
+    return _hidden(repo_dir)
+
+
+def _hidden(repo_dir: Path) -> Refusal | None:
+    try:
+        hidden = hidden_changes(repo_dir)
+    except GitUnavailable as error:
+        return BenchmarkAdmissionRefused("seed_status_unavailable", f"git cannot list {str(repo_dir)!r}: {error}")
+    if not hidden:
+        return None
+    return BenchmarkAdmissionRefused(
+        "seed_hidden_changes",
+        f"git was told not to look at {len(hidden)} file(s) of {str(repo_dir)!r}, such as {hidden[0]!r}",
+        evidence={"files": hidden[:200]},
+    )

@@ -1,0 +1,1 @@
+"""Containers: which daemon, images, and the cleanroom that one task works in."""

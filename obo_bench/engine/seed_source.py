@@ -1,0 +1,67 @@
+"""Read an image's workspace without running anything of it: a container that is created, never started."""
+
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from obo_bench.engine.daemon import Engine
+from obo_bench.engine.images import PLATFORM
+
+if TYPE_CHECKING:
+    from docker.models.containers import Container
+
+REFERENCE_MOUNT = "/reference"
+"""Where the reference's volume is mounted in the cleanroom."""
+REFERENCE_UID = 65532
+"""Owner of the protected reference: nobody that runs anything in the cleanroom."""
+_SPOOL_BYTES = 64 * 1024 * 1024
+
+
+@contextmanager
+def unstarted_container(engine: Engine, image: str, labels: dict[str, str], volume: str | None) -> Iterator["Container"]:
+    """Yield a created container of `image`, with the reference's volume mounted if named; removed afterwards."""
+    mounts = {volume: {"bind": REFERENCE_MOUNT, "mode": "rw"}} if volume else {}
+    container = engine.client.containers.create(
+        image, entrypoint=["true"], labels=labels, network_mode="none", volumes=mounts, platform=PLATFORM
+    )
+    try:
+        yield container
+    finally:
+        container.remove(force=True)
+
+
+@contextmanager
+def workspace_archive(container: "Container", path: str) -> Iterator[tarfile.TarFile]:
+    """Yield the directory `path` of the container as an open tar archive, spooled to disk when it is large."""
+    with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+        chunks, _ = container.get_archive(path)
+        for chunk in chunks:
+            spool.write(chunk)
+        spool.seek(0)
+        with tarfile.open(fileobj=spool, mode="r:") as archive:
+            yield archive
+
+
+def store_reference(container: "Container", reference: Path, name: str) -> None:
+    """Put the reference into the mounted volume: owned by nobody of the cleanroom, mode 0111."""
+    with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
+        with tarfile.open(fileobj=spool, mode="w") as archive:
+            archive.addfile(_protected_entry(reference, name), _opened(reference))
+        spool.seek(0)
+        if not container.put_archive(REFERENCE_MOUNT, spool):
+            raise OSError(f"the engine did not accept the reference for {REFERENCE_MOUNT}")
+
+
+def _protected_entry(reference: Path, name: str) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.size = reference.stat().st_size
+    entry.mode = 0o111
+    entry.uid = entry.gid = REFERENCE_UID
+    return entry
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("rb")

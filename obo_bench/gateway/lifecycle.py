@@ -1,0 +1,253 @@
+"""The life of one task: submitted under our own id, watched until it has settled, re-attached after a restart."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from obo_bench.core.reporter import Reporter
+from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
+from obo_bench.gateway.client import GatewayClient
+from obo_bench.gateway.errors import GatewayError, GatewayRefused, GatewayUnreachable
+from obo_bench.gateway.wire import TaskRecord
+
+FIRST_POLL_SEC = 0.25
+SLOWEST_POLL_SEC = 5.0
+POLL_GROWTH = 1.4
+OUTAGE_SEC = 120.0
+"""How long the server may be away before its absence counts."""
+LOST_CHECK_SEC = 8.0
+"""How often a waiting task is looked up in the live queue."""
+WATCH_SEC = 3.0
+"""How often the container is looked at."""
+SUBMIT_TRIES = 5
+
+
+class SettledBy(StrEnum):
+    """Why the watch ended."""
+
+    FINAL = "final"
+    LOST = "lost"
+    BUDGET_PAUSED = "budget_exhausted"
+    TIMEOUT = "client_poll_timeout_reattachable"
+    UNREACHABLE = "client_poll_error_reattachable"
+    EXECUTOR_LOST = "executor_lost"
+    DETACHED = "interrupted"
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """How a task's watch ended."""
+
+    by: SettledBy
+    """Why."""
+    record: TaskRecord | None = None
+    """The last record seen."""
+    detail: str = ""
+    """One human line."""
+
+
+class TaskRejected(RuntimeError):
+    """The server refused the task for what it is (HTTP 4xx); the message is the server's text."""
+
+
+class TaskLife:
+    """Drives one task; every change of its state is on disk before anything follows from it."""
+
+    def __init__(
+        self,
+        client: GatewayClient,
+        checkpoints: CheckpointFile,
+        reporter: Reporter,
+        *,
+        subject: str,
+        stop: threading.Event,
+        executor_trouble: Callable[[], str | None],
+    ) -> None:
+        self._client = client
+        self._checkpoints = checkpoints
+        self._reporter = reporter
+        self._subject = subject
+        self._stop = stop
+        self._executor_trouble = executor_trouble
+
+    def submit(self, body: Mapping[str, Any], checkpoint: TaskCheckpoint) -> TaskCheckpoint:
+        """Store the intent, then submit until it is certain that the task exists, always under the same id.
+
+        Raises TaskRejected for a refusal that a repetition cannot change, GatewayError when it stays unclear
+        whether the task arrived (the intent stays on disk, so that a restart can find out).
+        """
+        checkpoint = self._checkpoints.write(checkpoint)
+        for _ in range(SUBMIT_TRIES - 1):
+            try:
+                return self._submit_once(body, checkpoint)
+            except GatewayUnreachable as error:
+                self._say(f"the answer to the submission was lost ({error}); asking whether it arrived")
+            except GatewayRefused as refused:
+                if refused.status != 503:
+                    raise TaskRejected(refused.text) from refused
+                self._say(f"the server cannot take the task yet: {refused.text}")
+            self._stop.wait(2.0)
+        return self._submit_once(body, checkpoint)
+
+    def watch(self, checkpoint: TaskCheckpoint, timeout_sec: float) -> Settlement:
+        """Wait until the task has settled, at most `timeout_sec` seconds."""
+        watch = _Watch(deadline=time.monotonic() + timeout_sec)
+        while True:
+            if self._stop.is_set():
+                return Settlement(SettledBy.DETACHED, watch.record)
+            if time.monotonic() > watch.deadline:
+                return Settlement(SettledBy.TIMEOUT, watch.record, f"not settled within {timeout_sec:.0f} s")
+            settled = self._look(checkpoint, watch) or self._look_at_executor(checkpoint, watch)
+            if settled is not None:
+                return settled
+            self._stop.wait(watch.next_pause())
+
+    def final_cost(self, task_id: str) -> dict[str, Any] | None:
+        """Return the event that carries the true total, if the server still has it."""
+        try:
+            events = self._client.events(task_id, wait_sec=1)
+        except GatewayError:
+            return None
+        for event in reversed(events):
+            if event.get("type") == "task_cost_finalized":
+                data = event.get("data")
+                return data if isinstance(data, dict) else event
+        return None
+
+    def _submit_once(self, body: Mapping[str, Any], checkpoint: TaskCheckpoint) -> TaskCheckpoint:
+        # After a lost answer (or a restart) the task may be there already; only the server knows.
+        known = self._client.task(checkpoint.task_id)
+        if known is None:
+            try:
+                status = self._client.create_task(body).status
+            except GatewayRefused as refused:
+                if refused.status != 409:
+                    raise
+                known = self._client.task(checkpoint.task_id)
+                if known is None:
+                    raise TaskRejected(refused.text) from refused
+                status = known.status
+        else:
+            status = known.status
+        return self._checkpoints.write(checkpoint.model_copy(update={"status": status or "scheduled"}))
+
+    def _look(self, checkpoint: TaskCheckpoint, watch: "_Watch") -> Settlement | None:
+        try:
+            record = self._client.task(checkpoint.task_id)
+        except GatewayError as error:
+            return watch.outage(str(error))
+        if record is None:
+            return watch.outage(f"the server does not know the task {checkpoint.task_id} any more")
+        watch.answered(record)
+        self._note_change(checkpoint, record, watch)
+        if record.final:
+            return Settlement(SettledBy.FINAL, record)
+        return self._waiting_trouble(checkpoint, record, watch)
+
+    def _note_change(self, checkpoint: TaskCheckpoint, record: TaskRecord, watch: "_Watch") -> None:
+        seen = (record.status, record.artifact_status)
+        if seen == watch.seen:
+            return
+        watch.seen = seen
+        self._checkpoints.write(checkpoint.model_copy(update={
+            "status": record.status, "task_result": record.model_dump() if record.final else None
+        }))
+        self._say(f"task {checkpoint.task_id} is {record.status} ({record.artifact_status or 'no artifacts yet'})")
+
+    def _waiting_trouble(self, checkpoint: TaskCheckpoint, record: TaskRecord, watch: "_Watch") -> Settlement | None:
+        if record.status != "scheduled":
+            watch.missing = 0
+            return None
+        if record.reason_code == "budget_exhausted" or record.resource_limit:
+            cancel_quietly(self._client, checkpoint.task_id)
+            return Settlement(SettledBy.BUDGET_PAUSED, record, "the server's TOTAL_BUDGET is spent; the task was cancelled")
+        if not watch.lost_check_due():
+            return None
+        try:
+            watch.missing = 0 if self._client.queue().holds(checkpoint.task_id) else watch.missing + 1
+        except GatewayError:
+            return None
+        if watch.missing < 2:
+            return None
+        return Settlement(SettledBy.LOST, record, "scheduled, but in no queue: the server lost it in a crash")
+
+    def _look_at_executor(self, checkpoint: TaskCheckpoint, watch: "_Watch") -> Settlement | None:
+        if not watch.executor_check_due():
+            return None
+        trouble = self._executor_trouble()
+        if trouble is None:
+            return None
+        cancel_quietly(self._client, checkpoint.task_id)
+        return Settlement(SettledBy.EXECUTOR_LOST, watch.record, trouble)
+
+    def _say(self, text: str) -> None:
+        self._reporter.event(text, self._subject)
+
+
+def cancel_quietly(client: GatewayClient, task_id: str) -> bool:
+    """Cancel a task as far as the server can be reached; say whether it was active."""
+    try:
+        return client.cancel(task_id)
+    except GatewayError:
+        return False
+
+
+def retire(client: GatewayClient, task_id: str) -> None:
+    """Make sure that a task is over before another one takes its place.
+
+    Raises GatewayError when that cannot be known. A task that a crash of the server lost is over too: it is in no
+    queue, though its record says `scheduled` for ever.
+    """
+    record = client.task(task_id)
+    if record is None or record.final:
+        return
+    client.cancel(task_id)
+    record = client.task(task_id)
+    if record is not None and not record.final and client.queue().holds(task_id):
+        raise GatewayError(f"task {task_id} is still live after it was cancelled")
+
+
+@dataclass
+class _Watch:
+    """The clocks of one watch."""
+
+    deadline: float
+    record: TaskRecord | None = None
+    seen: tuple[str, str | None] | None = None
+    missing: int = 0
+    _pause: float = FIRST_POLL_SEC
+    _silent_since: float | None = None
+    _lost_check: float = 0.0
+    _executor_check: float = 0.0
+
+    def answered(self, record: TaskRecord) -> None:
+        self.record = record
+        self._silent_since = None
+
+    def outage(self, detail: str) -> Settlement | None:
+        now = time.monotonic()
+        self._silent_since = self._silent_since or now
+        if now - self._silent_since < OUTAGE_SEC:
+            return None
+        return Settlement(SettledBy.UNREACHABLE, self.record, f"no answer for {OUTAGE_SEC:.0f} s: {detail}")
+
+    def next_pause(self) -> float:
+        pause, self._pause = self._pause, min(self._pause * POLL_GROWTH, SLOWEST_POLL_SEC)
+        return pause
+
+    def lost_check_due(self) -> bool:
+        now = time.monotonic()
+        due = now - self._lost_check > LOST_CHECK_SEC
+        if due:
+            self._lost_check = now
+        return due
+
+    def executor_check_due(self) -> bool:
+        now = time.monotonic()
+        due = now - self._executor_check > WATCH_SEC
+        if due:
+            self._executor_check = now
+        return due

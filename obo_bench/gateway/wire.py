@@ -1,0 +1,126 @@
+"""What the server says, as far as we look at it; unknown fields are kept, odd types never crash a run.
+
+Source: the recorded behaviour of Ouroboros 6.75 and 6.102.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FINAL_STATUSES = frozenset({"completed", "failed", "cancelled", "rejected_duplicate"})
+"""The only statuses that never change again."""
+
+TASK_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
+"""What the server accepts as a task id."""
+
+
+class _Wire(BaseModel):
+    model_config = ConfigDict(extra="allow", populate_by_name=True)
+
+
+class Health(_Wire):
+    """GET /api/health: identity, not readiness."""
+
+    runtime_version: str | None = None
+    """The version the server runs; the older `version` key proves nothing."""
+
+
+class State(_Wire):
+    """GET /api/state: readiness and load."""
+
+    supervisor_ready: bool = False
+    """Start-up is over (also when it failed)."""
+    supervisor_error: str | None = None
+    """Why start-up failed."""
+    workers_alive: int = 0
+    """Workers that can take a task."""
+    workers_total: int = 0
+    """Workers configured."""
+    pending_count: int = 0
+    """Tasks waiting for a worker."""
+    running_count: int = 0
+    """Tasks at work."""
+    uptime: float | None = None
+    """Seconds since the server started."""
+    sha: str | None = None
+    """Commit the server says it runs, often empty."""
+    spent_usd: float | None = None
+    """Spent by this data directory so far."""
+    budget_limit: float | None = None
+    """TOTAL_BUDGET in USD."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether a task can be submitted."""
+        return self.supervisor_ready and self.supervisor_error is None and self.workers_alive > 0
+
+    @property
+    def idle_workers(self) -> int:
+        """Workers without a task, waiting tasks counted as if they had one."""
+        return self.workers_alive - self.running_count - self.pending_count
+
+
+class Created(_Wire):
+    """POST /api/tasks, accepted."""
+
+    task_id: str = ""
+    """The task's id: ours."""
+    status: str = ""
+    """`scheduled`."""
+
+
+class Queue(_Wire):
+    """The live queue of GET /api/tasks."""
+
+    pending: list[dict[str, Any]] = Field(default_factory=list)
+    """Waiting tasks."""
+    running: list[dict[str, Any]] = Field(default_factory=list)
+    """Running tasks."""
+
+    def holds(self, task_id: str) -> bool:
+        """Whether the task waits or runs."""
+        return any(str(entry.get("id", entry.get("task_id", ""))) == task_id for entry in [*self.pending, *self.running])
+
+
+class TaskRecord(_Wire):
+    """GET /api/tasks/{id}."""
+
+    task_id: str = ""
+    """May differ from the id asked for when the server retried the task itself."""
+    status: str = ""
+    """The only field that tells whether the task is over."""
+    artifact_status: str | None = None
+    """`finalizing` while the server still collects the patch."""
+    reason_code: str | None = None
+    """Missing until the agent is done."""
+    outcome_axes: dict[str, Any] | None = None
+    """Meaningful only at the end."""
+    resource_limit: dict[str, Any] | None = None
+    """Why a scheduled task will not start by itself."""
+    result: str | None = None
+    """Always some text."""
+    cost_usd: float | None = None
+    """Snapshot; 0.0 with unknown prices means unknown."""
+    unknown_unmetered: int | None = None
+    """Calls whose price is not known."""
+    cost_final: bool | None = None
+    """Never true in 6.75."""
+    total_rounds: int | None = None
+    """Model calls."""
+    prompt_tokens: int | None = None
+    """Tokens read."""
+    completion_tokens: int | None = None
+    """Tokens written."""
+    cost_breakdown: dict[str, Any] | None = None
+    """The true total, from 6.102 on."""
+
+    @property
+    def final(self) -> bool:
+        """Whether the task is over."""
+        return self.status in FINAL_STATUSES
+
+    @property
+    def execution(self) -> dict[str, Any]:
+        """The execution axis, or nothing."""
+        axis = (self.outcome_axes or {}).get("execution")
+        return axis if isinstance(axis, dict) else {}

@@ -1,0 +1,125 @@
+"""`obo-bench practice`: the whole main job for real, on practice programs and a stand-in for the server.
+
+Everything lives below one directory; `programbench run` is a child process, whose status is handed on.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import obo_bench
+from obo_bench.core.reporter import Reporter
+from obo_bench.practice.engine_setup import ensure_engine
+from obo_bench.practice.images import ensure_images
+from obo_bench.practice.overlay import write_overlay
+from obo_bench.practice.seed import make_seed_checkout
+from obo_bench.practice.standin import StandIn, StandInConfig
+from obo_bench.practice.tasks import PRACTICE_TASKS
+
+TIMEOUT_SEC = 1800
+"""Deadline of a practice task: its solver needs seconds."""
+
+
+@dataclass(frozen=True)
+class PracticeOptions:
+    """What the operator asked `practice` for."""
+
+    directory: Path
+    """Where everything goes."""
+    scenario: str = "solved"
+    """How the scripted solver behaves."""
+    setup: bool = False
+    """Whether Docker may be installed and started."""
+    run_id: str | None = None
+    """Name of the run, to resume it."""
+    workers: int = 2
+    """Instances at work at a time."""
+    forwarded: tuple[str, ...] = ()
+    """Further options of `programbench run`."""
+
+
+def practise(options: PracticeOptions, reporter: Reporter) -> int:
+    """Run the practice and return the exit status of `programbench run`."""
+    directory = options.directory.absolute()
+    ensure_engine(options.setup, reporter)
+    ensure_images(PRACTICE_TASKS, reporter)
+    directory.mkdir(parents=True, exist_ok=True)
+    checkout = make_seed_checkout(directory / "ouroboros")
+    environment = practice_environment(directory)
+    gateway = StandIn(StandInConfig(
+        repo_dir=checkout, data_dir=directory / "data", workers=options.workers, scenario=options.scenario
+    ))
+    url = gateway.start()
+    reporter.event(f"the stand-in server answers at {url}; its solver is scripted, so the scores mean nothing")
+    try:
+        return _run(_command(options, directory, checkout, url), environment)
+    finally:
+        gateway.stop()
+
+
+def practice_environment(directory: Path) -> dict[str, str]:
+    """Return an environment in which the unchanged official package knows the practice tasks."""
+    overlay = write_overlay(directory / "tasks", PRACTICE_TASKS)
+    package = str(Path(obo_bench.__file__).resolve().parent.parent)
+    path = [part for part in (overlay["PYTHONPATH"], package, os.environ.get("PYTHONPATH", "")) if part]
+    return {**os.environ, **overlay, "PYTHONPATH": os.pathsep.join(path)}
+
+
+def _command(options: PracticeOptions, directory: Path, checkout: Path, url: str) -> list[str]:
+    argv: dict[str, Any] = {
+        "--repo-dir": checkout,
+        "--ouroboros-url": url,
+        "--settings-path": _settings(directory),
+        "--runs-root": directory / "bench_runs",
+        "--workers": options.workers,
+        "--timeout-sec": TIMEOUT_SEC,
+        "--memory": "1g",
+        "--cpus": 1,
+    }
+    if options.run_id:
+        argv["--run-id"] = options.run_id
+    flags = [str(part) for pair in argv.items() for part in pair]
+    return [sys.executable, "-P", "-m", "obo_bench", "programbench", "run", *flags, "--eval", *options.forwarded]
+
+
+def _settings(directory: Path) -> Path:
+    """Return the settings of the stand-in: none of the operator's own may count in a practice."""
+    from obo_bench.core.files import write_json
+
+    path = directory / "data" / "settings.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, {})
+    return path
+
+
+def _run(argv: Sequence[str], environment: Mapping[str, str]) -> int:
+    with subprocess.Popen(argv, env=dict(environment)) as child, _signals_to(child):
+        status = child.wait()
+    return 128 - status if status < 0 else status
+
+
+@contextmanager
+def _signals_to(child: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """Pass signals on and live until the child has ended, so that its own record is complete.
+
+    A terminal's Ctrl-C reaches the child by itself.
+    """
+    def forward(signum: int, _frame: object) -> None:
+        child.send_signal(signum)
+
+    previous = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, forward),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, forward),
+    }
+    try:
+        yield
+    finally:
+        for signum, handler in previous.items():
+            signal.signal(signum, handler)

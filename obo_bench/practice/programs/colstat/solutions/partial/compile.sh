@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+cp figures executable
+chmod 755 executable

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -e
+cc -O2 -o executable colstat.c

@@ -1,0 +1,3 @@
+#!/bin/sh
+set -e
+cc -o executable encode.c

@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+cp counts executable
+chmod 755 executable

@@ -1,0 +1,135 @@
+"""What of a workspace is handed in: the one place that the instruction and the packer both read.
+
+The agent is told these rules before it starts, and the archive is made by them afterwards, so neither can promise
+what the other does not keep. Everything that no rule names is source and is kept.
+"""
+
+import posixpath
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from obo_bench.core.refusals import UsageError
+
+WORKSPACE = "/workspace"
+"""Where the workspace lies in the container, both while it is written and while it is evaluated."""
+
+REFERENCE_NAME = "reference_executable"
+"""The reference program's name in the root of the workspace."""
+
+PROGRAM_NAME = "executable"
+"""The built program's name in the root of the workspace."""
+
+COMPILE_SCRIPT = "compile.sh"
+"""The build script's name in the root of the workspace."""
+
+DEFAULT_PROTECTED_PATHS = (f"{WORKSPACE}/{REFERENCE_NAME}", REFERENCE_NAME)
+"""What the server guards and the archive leaves out unless the operator says otherwise."""
+
+CACHE_DIRECTORIES = ("__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache")
+"""Directories that tools write on their own; left out at any depth."""
+
+GIT_NAME = ".git"
+SERVER_STATE_DIRECTORY = ".ouroboros"
+
+
+class Exclusion(StrEnum):
+    """Why a path is not in the archive; the value is the `reason` in submission.json."""
+
+    GIT = "git_data"
+    BUILT_PROGRAM = "built_program"
+    REFERENCE = "reference"
+    PROTECTED = "protected_path"
+    SERVER_STATE = "server_state"
+    CACHE = "cache"
+    SPECIAL_FILE = "special_file"
+    LINK_LEAVES_TREE = "link_leaves_tree"
+    REFERENCE_COPY = "reference_copy"
+
+
+class Flag(StrEnum):
+    """Why a path that *is* in the archive deserves a look; the value is the `reason` in submission.json."""
+
+    RESEMBLES_REFERENCE = "resembles_reference"
+    LINKS_TO_EXCLUDED = "links_to_excluded_path"
+    MAY_AFFECT_TESTS = "may_affect_tests"
+
+
+EXCLUSION_TEXTS: Mapping[Exclusion, str] = {
+    Exclusion.GIT: f"`{GIT_NAME}`, in every directory",
+    Exclusion.BUILT_PROGRAM: f"`{PROGRAM_NAME}` in the root, which is built again from your sources",
+    Exclusion.REFERENCE: f"`{REFERENCE_NAME}` in the root",
+    Exclusion.PROTECTED: "everything at or below a protected path",
+    Exclusion.SERVER_STATE: f"directories named `{SERVER_STATE_DIRECTORY}`",
+    Exclusion.CACHE: "cache directories: " + ", ".join(f"`{name}`" for name in CACHE_DIRECTORIES),
+    Exclusion.SPECIAL_FILE: "sockets, FIFOs and device nodes",
+    Exclusion.LINK_LEAVES_TREE: f"symbolic links that lead out of `{WORKSPACE}`",
+    Exclusion.REFERENCE_COPY: "copies of the reference program under any name, and hard links to it",
+}
+"""Each exclusion in the words that the agent reads."""
+
+
+@dataclass(frozen=True)
+class CollectionRules:
+    """The rules of one run: the fixed ones, and the protected paths of its configuration."""
+
+    protected: tuple[str, ...]
+    """Protected paths relative to the root of the workspace, normalised."""
+
+    @classmethod
+    def protecting(cls, paths: Sequence[str]) -> "CollectionRules":
+        """Build the rules for `paths`, absolute in the container or relative to the workspace.
+
+        Paths outside the workspace can't be in the archive and are dropped; raises UsageError for one that is the
+        whole workspace.
+        """
+        relative = (relative_to_workspace(path) for path in paths)
+        return cls(tuple(dict.fromkeys(path for path in relative if path is not None)))
+
+    def excluded(self, path: str, mode: int, *, link_leaves: bool = False) -> Exclusion | None:
+        """Return why the entry at `path` (relative, with the `st_mode` of lstat) is left out, or None if it is kept."""
+        name = posixpath.basename(path)
+        if reason := self.excluded_by_name(path):
+            return reason
+        if name == GIT_NAME:
+            return Exclusion.GIT
+        if stat.S_ISDIR(mode):
+            return _excluded_directory(name)
+        if link_leaves:
+            return Exclusion.LINK_LEAVES_TREE
+        return None if stat.S_ISREG(mode) or stat.S_ISLNK(mode) else Exclusion.SPECIAL_FILE
+
+    def excluded_by_name(self, path: str) -> Exclusion | None:
+        """Return why `path` is left out whatever it is: the reference, the built program, a protected path."""
+        if path == REFERENCE_NAME:
+            return Exclusion.REFERENCE
+        if path == PROGRAM_NAME:
+            return Exclusion.BUILT_PROGRAM
+        if any(path == protected or path.startswith(f"{protected}/") for protected in self.protected):
+            return Exclusion.PROTECTED
+        return None
+
+
+def relative_to_workspace(path: str) -> str | None:
+    """Return a protected path relative to the workspace, None if it lies outside; UsageError for the workspace itself.
+
+    Relative paths start at the root of the workspace, as the server reads them.
+    """
+    absolute = posixpath.normpath(posixpath.join(WORKSPACE, path.strip()))
+    if absolute == WORKSPACE:
+        raise UsageError(
+            f"--protected-path {path!r}: it is the whole workspace, so nothing could be handed in; name a file in it"
+        )
+    return absolute.removeprefix(f"{WORKSPACE}/") if absolute.startswith(f"{WORKSPACE}/") else None
+
+
+def may_affect_tests(path: str) -> bool:
+    """Tell whether the entry at `path` meets the hidden tests: in their directory, or a file that pytest loads."""
+    return path == "eval" or path.startswith("eval/") or posixpath.basename(path) in {"conftest.py", "pytest.ini"}
+
+
+def _excluded_directory(name: str) -> Exclusion | None:
+    if name in CACHE_DIRECTORIES:
+        return Exclusion.CACHE
+    return Exclusion.SERVER_STATE if name == SERVER_STATE_DIRECTORY else None

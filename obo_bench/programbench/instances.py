@@ -1,0 +1,86 @@
+"""The benchmark's instances, as the installed `programbench` package lists them.
+
+The package is the only source: ids, images and difficulty are never copied into this project.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from obo_bench.core.refusals import PreflightRefused
+
+FIXTURE_PREFIX = "testorg__"
+"""Ids of the package's own test instances, which are not part of the benchmark."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One task of the benchmark."""
+
+    instance_id: str
+    """`<owner>__<repository>.<7 hex digits>`."""
+    language: str
+    """The language that the original is written in: `rs`, `go`, `c`, ..."""
+    difficulty: str | None
+    """`easy`, `medium`, `hard`, or None where the benchmark does not say."""
+    repository: str
+    """`owner/name` of the original."""
+    commit: str
+    """The original's commit."""
+    image_name: str
+    """Name of its images, without a tag."""
+    eval_clean_hashes: tuple[str, ...]
+    """SHA-256 of files that the evaluator deletes before it builds: the original program."""
+
+    @property
+    def is_fixture(self) -> bool:
+        """Whether it is one of the package's own test instances."""
+        return self.instance_id.startswith(FIXTURE_PREFIX)
+
+
+def load_instances() -> tuple[Instance, ...]:
+    """Return all instances sorted by id, fixtures among them; PreflightRefused if the package can't be read."""
+    try:
+        from programbench.utils.load_data import load_all_instances
+    except (ImportError, ValueError) as error:
+        # ValueError: the package reads its integers from the environment while it is imported
+        raise _unavailable(error) from error
+    # without its stubs, yaml can only be imported this way under strict typing
+    yaml_error: type[Exception] = import_module("yaml").YAMLError
+    try:
+        return tuple(_instance(entry) for entry in load_all_instances(include_tests=False))
+    except (OSError, ValueError, KeyError, TypeError, yaml_error) as error:
+        raise _unavailable(error) from error
+
+
+def programbench_version() -> str:
+    """Return the version of the installed package; PreflightRefused if there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("programbench")
+    except PackageNotFoundError as error:
+        raise _unavailable(error) from error
+
+
+def _instance(entry: Mapping[str, Any]) -> Instance:
+    difficulty = entry.get("difficulty")
+    return Instance(
+        instance_id=str(entry["instance_id"]),
+        language=str(entry["language"]),
+        difficulty=None if difficulty is None else str(difficulty),
+        repository=str(entry["repository"]),
+        commit=str(entry["commit"]),
+        image_name=str(entry["image_name"]),
+        eval_clean_hashes=tuple(str(value) for value in entry.get("eval_clean_hashes") or ()),
+    )
+
+
+def _unavailable(error: Exception) -> PreflightRefused:
+    cause = f"{type(error).__name__}: {error}"
+    return PreflightRefused(
+        "dataset_unavailable",
+        f"the programbench package can't list its instances: {cause[:500]}",
+        evidence={"error": cause[:500]},
+    )

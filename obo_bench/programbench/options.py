@@ -1,0 +1,61 @@
+"""What the operator asked `programbench run` for, before anything is touched."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from obo_bench.engine.images import PullPolicy
+from obo_bench.gateway import DEFAULT_URL
+from obo_bench.programbench.selection import Selector
+
+DEFAULT_TIMEOUT_SEC = 21600.0
+"""The official six hours, in seconds."""
+DEFAULT_CPUS = 4.0
+DEFAULT_MEMORY = "16g"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of `run`, each as typed."""
+
+    repo_dir: Path
+    """The checkout that the server runs from."""
+    run_root: Path
+    """Where this run is written."""
+    settings_path: Path
+    """The server's settings file."""
+    settings_named: bool = False
+    """Whether the operator named it."""
+    url: str = DEFAULT_URL
+    """The server's address."""
+    solve_model: str | None = None
+    """The declared model."""
+    selector: Selector = field(default_factory=Selector)
+    """Which instances."""
+    timeout_sec: float = DEFAULT_TIMEOUT_SEC
+    """Deadline of one task."""
+    cpus: float = DEFAULT_CPUS
+    """Cores of one cleanroom."""
+    memory: str = DEFAULT_MEMORY
+    """Memory of one cleanroom, as docker writes it."""
+    workers: int = 1
+    """Instances at work at a time."""
+    pull: PullPolicy = "missing"
+    """When to pull images."""
+    protected_paths: tuple[str, ...] = ()
+    """Replaces the default protected artifacts; empty keeps them."""
+    redo_existing: bool = False
+    """Solve done instances again."""
+    retry: tuple[str, ...] = ()
+    """Reasons for which a failed instance is solved again."""
+    dry_run: bool = False
+    """Prepare everything, submit nothing."""
+    evaluate: bool = False
+    """Run the official evaluation afterwards."""
+    allow_dirty_seed: bool = False
+    """Waive the seed gate."""
+    expect: str | None = None
+    """Commit prefix or version the checkout must have."""
+    expected_version: str | None = None
+    """Version the server must run, where it is not the checkout's."""
+    accept_config_change: bool = False
+    """Accept another selection on resume."""

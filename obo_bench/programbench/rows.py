@@ -1,0 +1,60 @@
+"""Ledger rows of ProgramBench instances."""
+
+from typing import Any
+
+from obo_bench.core.ledger import Row, Status
+from obo_bench.programbench.context import RunContext
+
+BENCHMARK = "programbench"
+
+
+def append_row(
+    context: RunContext,
+    instance_id: str,
+    status: Status,
+    reason: str,
+    *,
+    attempt: int,
+    error: str = "",
+    details: dict[str, Any] | None = None,
+    submission_sha256: str = "",
+    durations: dict[str, float] | None = None,
+    cost: dict[str, Any] | None = None,
+) -> Row:
+    """Write one row in both ledgers, tell the operator, and return it."""
+    paths = context.paths(instance_id)
+    row = context.session.ledger.append(Row(
+        benchmark=BENCHMARK,
+        instance_id=instance_id,
+        status=status,
+        reason_code=reason,
+        prediction_written=paths.submission.is_file(),
+        output_paths=paths.outputs(),
+        error=error,
+        details=details or {},
+        attempt=attempt,
+        submission_sha256=submission_sha256,
+        durations={name: round(seconds, 3) for name, seconds in (durations or {}).items()},
+        cost=cost or {},
+    ))
+    context.reporter.event(f"{status} ({reason}){': ' + error if error else ''}", instance_id)
+    return row
+
+
+def repeat_row(context: RunContext, earlier: Row, status: Status, reason: str, why: str) -> Row:
+    """Write that an instance was left as an earlier invocation ended it; the row is complete in itself."""
+    return append_row(
+        context,
+        earlier.instance_id,
+        status,
+        reason,
+        attempt=earlier.attempt,
+        error="" if status == "skipped" else earlier.error,
+        details={"why": why, "earlier_invocation": earlier.invocation, **_lasting(earlier)},
+        submission_sha256=earlier.submission_sha256,
+        cost=earlier.cost,
+    )
+
+
+def _lasting(row: Row) -> dict[str, Any]:
+    return {name: row.details[name] for name in ("infrastructure", "degraded", "protection") if name in row.details}

@@ -1,0 +1,219 @@
+"""`programbench run`, top to bottom: admitted, attested, solved, evaluated, concluded."""
+
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from obo_bench import __version__
+from obo_bench.core.ledger import Row
+from obo_bench.core.manifest import Outcome
+from obo_bench.core.refusals import ExitCode
+from obo_bench.core.reporter import Reporter
+from obo_bench.core.roots import forbidden_places
+from obo_bench.core.session import AdmissionRequest, Session, benchmark_session
+from obo_bench.engine.cleanroom import NONCE_LABEL, RUN_LABEL
+from obo_bench.engine.daemon import Engine
+from obo_bench.programbench.options import RunOptions
+from obo_bench.programbench.selection import check_selector
+
+OFFICIAL_SHUFFLE_SEED = 42
+_EVALUATION_LIMIT_SEC = 7 * 24 * 3600.0
+"""The official limits per step bound an evaluation; this only ends one that hangs outside of them."""
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What the operator gets."""
+
+    run_root: Path
+    """The run."""
+    outcome: Outcome
+    """How it ended."""
+    counts: dict[str, int]
+    """Instances by what became of them."""
+    grades: dict[str, Any] | None
+    """Totals of the grade summary, if an evaluation was asked for and ran."""
+
+
+def run_programbench(options: RunOptions, reporter: Reporter) -> RunResult:
+    """Run the benchmark as asked; every ending is in the manifest.
+
+    Raises UsageError for values that mean nothing, a Refusal before money is spent, Interrupted on a signal.
+    """
+    check_selector(options.selector)
+    with benchmark_session(admission(options)) as session:
+        if session.left_behind:
+            reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
+        return _body(session, options, reporter)
+
+
+def admission(options: RunOptions) -> AdmissionRequest:
+    """Return all that the arguments say, for the first manifest."""
+    return AdmissionRequest(
+        benchmark="programbench",
+        command="programbench run",
+        run_root=options.run_root,
+        repo_dir=options.repo_dir,
+        forbidden=forbidden_places(options.repo_dir, options.settings_path),
+        allow_dirty_seed=options.allow_dirty_seed,
+        expect=options.expect,
+        fields={"timeout_sec": options.timeout_sec},
+        harness={
+            "obo_bench": __version__,
+            "python": platform.python_version(),
+            "ouroboros_url": options.url,
+            "dry_run": options.dry_run,
+            "solve_model": options.solve_model,
+            "workers": options.workers,
+            "difficulty": list(options.selector.difficulty),
+            "selector": {
+                "filter": options.selector.filter,
+                "slice": options.selector.slice,
+                "shuffle": options.selector.shuffle,
+                "language": list(options.selector.language),
+                "instance_ids": list(options.selector.instance_ids),
+            },
+            "limits": {"cpus": options.cpus, "memory": options.memory, "timeout_sec": options.timeout_sec},
+        },
+        extra={
+            "eval_requested": options.evaluate,
+            "official_eval_status": "not_run" if options.evaluate else "not_requested",
+            "protected_paths": list(options.protected_paths),
+            "shuffle": options.selector.shuffle,
+            "shuffle_seed": OFFICIAL_SHUFFLE_SEED if options.selector.shuffle else None,
+        },
+    )
+
+
+def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResult:
+    from obo_bench.engine.daemon import connect_engine
+    from obo_bench.programbench.context import RunContext, evaluator_environment, limits
+    from obo_bench.programbench.evaluator import preflight_evaluator
+    from obo_bench.programbench.instance import run_instance
+    from obo_bench.programbench.instances import load_instances, programbench_version
+    from obo_bench.programbench.order import fix_order
+    from obo_bench.programbench.preflight import open_server
+    from obo_bench.programbench.scheduler import run_all
+    from obo_bench.programbench.selection import select
+
+    server = None
+    if options.dry_run:
+        session.manifest.extra.runtime_attestation = {"skipped": "dry_run"}
+    else:
+        server = open_server(session, options, reporter)
+    session.manifest.harness["programbench"] = programbench_version()
+    session.manifest.dataset = f"programbench {programbench_version()}"
+    chosen = select(load_instances(), options.selector)
+    session.manifest.requested_task_ids = [instance.instance_id for instance in chosen]
+    session.manifest.requested_count = len(chosen)
+    engine = connect_engine()
+    session.manifest.harness |= {"engine": engine.facts(), "docker": version("docker")}
+    if options.evaluate:
+        preflight_evaluator(evaluator_environment(engine, os.environ))
+    nonce = fix_order(
+        session.run_root, session.manifest.requested_task_ids, allow_change=options.accept_config_change
+    )
+    cpus, memory, notices = limits(engine, options)
+    session.manifest.harness |= {"run_nonce": nonce, "notices": notices}
+    session.gates_passed()
+    for notice in notices:
+        reporter.event(notice)
+    context = RunContext(
+        session=session,
+        options=options,
+        engine=engine,
+        client=server.client if server else None,
+        reporter=reporter,
+        nonce=nonce,
+        runtime_version=server.attestation.runtime_version if server else None,
+        cpus=cpus,
+        memory_bytes=memory,
+    )
+    try:
+        schedule = run_all(context, chosen, run_instance)
+    finally:
+        session.manifest.harness["images"] = context.images
+    counts = _count(session, list(schedule.rows.values()))
+    if schedule.stopped:
+        reporter.event(f"stopped: {schedule.detail}")
+        session.manifest.extra.error = None
+        session.manifest.harness["stopped"] = schedule.detail
+        outcome: Outcome = "stopped_provenance" if schedule.refusal else "stopped_systemic"
+        session.conclude(outcome, ExitCode.STOPPED)
+        return RunResult(options.run_root, outcome, counts, None)
+    _conclude(session, options, counts)
+    grades = None
+    if options.evaluate and not options.dry_run:
+        session.checkpoint()
+        grades = _evaluate(session, engine, nonce, schedule.rows, reporter)
+    return RunResult(options.run_root, session.outcome, counts, grades)
+
+
+def _conclude(session: Session, options: RunOptions, counts: dict[str, int]) -> None:
+    if counts["failed"] or counts["not_attempted"]:
+        session.conclude("instances_failed", ExitCode.FAILED)
+    else:
+        session.conclude("dry_run" if options.dry_run else "completed", ExitCode.OK)
+
+
+def _count(session: Session, rows: Sequence[Row]) -> dict[str, int]:
+    statuses = [row.status for row in rows]
+    counts = {
+        "completed": sum(status in ("completed", "skipped") for status in statuses),
+        "failed": sum(status in ("failed", "blocked") for status in statuses),
+        "skipped": statuses.count("skipped"),
+        "not_attempted": statuses.count("not_attempted"),
+        "degraded": sum(bool(row.details.get("degraded")) and row.status in ("completed", "skipped") for row in rows),
+    }
+    extra = session.manifest.extra
+    for name, number in counts.items():
+        setattr(extra, f"{name}_count", number)
+    extra.cost = _cost(rows)
+    return counts
+
+
+def _cost(rows: Sequence[Row]) -> dict[str, Any]:
+    """Sum the known costs; an unknown one makes the total a lower bound, never a zero."""
+    known = [row.cost.get("usd") for row in rows if row.cost]
+    amounts = [amount for amount in known if isinstance(amount, int | float)]
+    return {"known_usd": round(sum(amounts), 6), "known": len(amounts), "unknown": len(known) - len(amounts)}
+
+
+def _evaluate(
+    session: Session, engine: Engine, nonce: str, rows: dict[str, Row], reporter: Reporter
+) -> dict[str, Any]:
+    """Grade with the official evaluator; an ungraded submission outranks failed instances (exit 6)."""
+    from obo_bench.programbench.context import evaluator_environment
+    from obo_bench.programbench.evaluator import EvaluationRequest, evaluate_submissions
+    from obo_bench.programbench.graded_rows import append_grades
+
+    requested = tuple(session.manifest.requested_task_ids or ())
+    outcome = evaluate_submissions(
+        EvaluationRequest(
+            run_root=session.run_root,
+            requested_ids=requested,
+            submissions={name: row.submission_sha256 for name, row in rows.items() if row.submission_sha256},
+            docker_cpus=min(4, engine.cpus),
+            timeout_sec=_EVALUATION_LIMIT_SEC,
+            environ=evaluator_environment(engine, os.environ),
+            labels={RUN_LABEL: session.run_root.name, NONCE_LABEL: nonce, "obo-bench.role": "evaluator"},
+            invocation=session.invocation,
+        ),
+        reporter,
+    )
+    append_grades(session.ledger, rows, outcome.summary)
+    session.manifest.official_command = list(outcome.command)
+    failed = outcome.status not in ("completed", "nothing_to_evaluate") or bool(outcome.ungraded_submissions)
+    session.manifest.extra.official_eval_status = "error" if failed else "completed"
+    if failed:
+        session.conclude("official_eval_error", ExitCode.EVALUATION)
+    document = outcome.summary.document()
+    return {name: document.get(name) for name in ("requested", "submitted", "pass", "fail", "ungraded")} | {
+        "scores": {name: grade.score for name, grade in outcome.summary.instances.items()}
+    }
+
+
