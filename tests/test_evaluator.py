@@ -75,7 +75,7 @@ def client(tmp_path: Path) -> Callable[[str], dict[str, str]]:
         path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         path.chmod(0o755)
         blobs = {"PROGRAMBENCH_BLOB_DIR": str(tmp_path / "no-blobs"), "PROGRAMBENCH_DOCKER_EXECUTABLE": str(path)}
-        return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **blobs}
+        return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TMPDIR": str(tmp_path), **blobs}
 
     return environment
 
@@ -393,7 +393,7 @@ def slowed(solution: Solution, where: str) -> Solution:
     files = dict(solution)
     wait = b"#!/bin/sh\nsleep 600\n"
     if where == "build":
-        return files | {"compile.sh": (wait, 0o755)}
+        return {**files, "compile.sh": (wait, 0o755)}
     build = b"#!/bin/sh\ncp hang executable\nchmod 755 executable\n"
     return files | {"hang": (wait, 0o755), "compile.sh": (build, 0o755)}
 
@@ -430,19 +430,12 @@ def test_a_signal_in_mid_evaluation_leaves_no_container_and_no_image(
 def test_a_container_killed_from_outside_is_no_failed_build(
     run_root: Path, practice: dict[str, str], solutions: dict[str, Callable[[str], Solution]]
 ) -> None:
-    files = slowed(solutions[PRACTICE]("solved"), "build") | {"compile.sh": (b"#!/bin/sh\nexec sleep 4321\n", 0o755)}
+    files = dict(solutions[PRACTICE]("solved")) | {"compile.sh": (b"#!/bin/sh\nexec sleep 4321\n", 0o755)}
     sha = pack(run_root, PRACTICE, files)
-    killer = subprocess.Popen(
-        [
-            "sh",
-            "-c",
-            'until docker top "$(docker ps -q --filter "$0")" | grep -q "sleep 4321"; do sleep 0.1; done; '
-            'docker rm -f "$(docker ps -q --filter "$0")"',
-            f"label=obo-bench.run={LABELS['obo-bench.run']}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    ours = 'docker ps -q --filter "$0"'
+    script = f'until docker top $({ours}) | grep -q "sleep 4321"; do sleep 0.1; done; docker rm -f $({ours})'
+    argv = ["sh", "-c", script, f"label=obo-bench.run={LABELS['obo-bench.run']}"]
+    killer = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     outcome = evaluate(run_root, practice, requested_ids=(PRACTICE,), submissions={PRACTICE: sha})
     assert killer.wait(10) == 0
     assert only(outcome, PRACTICE) == ("evaluator_container_lost", Blame.HOST)

@@ -4,9 +4,11 @@ import dataclasses
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.practice.branch_files import archive_files
 from obo_bench.practice.docker_cli import docker
-from obo_bench.practice.engine_setup import ensure_engine
+from obo_bench.practice.engine_setup import ensure_engine, start_daemon
 from obo_bench.practice.images import ensure_images, image_reference
 from obo_bench.practice.overlay import write_overlay
 from obo_bench.practice.setup_error import PracticeSetupError
@@ -165,6 +167,19 @@ def test_a_changed_recipe_replaces_the_image(images: None) -> None:
 def test_an_engine_that_answers_is_left_alone() -> None:
     ensure_engine(setup=False, reporter=SilentReporter())
     ensure_engine(setup=True, reporter=SilentReporter())
+
+
+def test_a_daemon_gets_a_session_of_its_own(tmp_path: Path) -> None:
+    with (tmp_path / "log").open("ab") as log:
+        daemon = start_daemon(["sh", "-c", "echo started; exec sleep 30"], log)
+    try:
+        assert os.getsid(daemon) == daemon
+        while not (tmp_path / "log").read_bytes():
+            time.sleep(0.01)
+        assert (tmp_path / "log").read_text() == "started\n"
+    finally:
+        os.kill(daemon, signal.SIGKILL)
+        os.waitpid(daemon, 0)
 
 
 def test_without_an_engine_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from obo_bench.core import ending
-from obo_bench.core.redact import Redactor
+from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
 
 SCHEMA = "obo_bench.result.v1"
@@ -35,7 +35,7 @@ def silence() -> None:
 def say(text: str) -> None:
     """Tell the operator something on stderr, secrets redacted."""
     encoding = sys.stderr.encoding or "utf-8"
-    message = Redactor.from_environment().text(text) + "\n"
+    message = process_redactor().text(text) + "\n"
     try:
         sys.stderr.write(message.encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()
@@ -70,7 +70,7 @@ def _envelope(status: int, error: BaseException | None, manifest: dict[str, Any]
         "error": extra.get("error") or _error(status, error),
         "result": _state["result"],
     }
-    return json.dumps(Redactor.from_environment().document(document))
+    return json.dumps(process_redactor().document(document))
 
 
 def _outcome(status: int, error: BaseException | None) -> str:

@@ -52,7 +52,9 @@ def run(
     language: Annotated[list[str] | None, typer.Option(help="Language of the original; repeatable.")] = None,
     instance_id: Annotated[list[str] | None, typer.Option(help="One instance; repeatable.")] = None,
     ids_file: Annotated[Path | None, typer.Option(help="File with one instance id a line; # begins a comment.")] = None,
-    filter_: Annotated[str, typer.Option("--filter", help="Regular expression, matched from the start of the id.")] = "",
+    filter_: Annotated[
+        str, typer.Option("--filter", help="Regular expression, matched from the start of the id.")
+    ] = "",
     slice_: Annotated[str, typer.Option("--slice", help="Python slice, such as 0:3; 5 means the first five.")] = "",
     shuffle: Annotated[bool, typer.Option(help="Shuffle first, in the official fixed order.")] = False,
     run_id: Annotated[str | None, typer.Option(help="Name of the run; give it again to resume.")] = None,
@@ -61,15 +63,15 @@ def run(
         typer.Option("--runs-root", help="Where runs are kept (environment: OUROBOROS_BENCH_RUNS_ROOT)."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Instances at work at a time.")] = 1,
-    timeout_sec: Annotated[
-        float, typer.Option(min=1, help="Deadline of one task in seconds.")
-    ] = DEFAULT_TIMEOUT_SEC,
+    timeout_sec: Annotated[float, typer.Option(min=1, help="Deadline of one task in seconds.")] = DEFAULT_TIMEOUT_SEC,
     cpus: Annotated[float, typer.Option(min=0.1, help="Cores of one cleanroom.")] = DEFAULT_CPUS,
     memory: Annotated[str, typer.Option(help="Memory of one cleanroom, such as 16g.")] = DEFAULT_MEMORY,
     protected_path: Annotated[
         list[str] | None, typer.Option(help="Artifact the agent may only run; replaces the default; repeatable.")
     ] = None,
-    redo_existing: Annotated[bool, typer.Option(help="Solve done instances again; the earlier attempt is kept.")] = False,
+    redo_existing: Annotated[
+        bool, typer.Option(help="Solve done instances again; the earlier attempt is kept.")
+    ] = False,
     retry: Annotated[list[str] | None, typer.Option(help="Solve again what ended for this reason; repeatable.")] = None,
     skip_pull: Annotated[bool, typer.Option("--skip-pull", help="Use only images that are on the engine.")] = False,
     pull: Annotated[Pull, typer.Option(help="When to pull images.")] = Pull.MISSING,
@@ -139,9 +141,7 @@ def _run(options: RunOptions, reporter: Reporter) -> None:
             f"{result.grades['ungraded']} ungraded of {result.grades['requested']} requested"
         )
     answer.say(f"next: look at {result.run_root / 'run_manifest.json'}")
-    answer.give(
-        "programbench run", str(result.run_root), {"counts": result.counts, "grades": result.grades}
-    )
+    answer.give("programbench run", str(result.run_root), {"counts": result.counts, "grades": result.grades})
 
 
 def _checkout(named: Path | None) -> Path:
@@ -163,7 +163,9 @@ def _ids(path: Path | None) -> tuple[str, ...]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--ids-file {str(path)!r} cannot be read: {error}; name a text file with one id a line") from error
+        raise UsageError(
+            f"--ids-file {str(path)!r} cannot be read: {error}; name a text file with one id a line"
+        ) from error
     return tuple(name for line in lines if (name := line.partition("#")[0].strip()))
 
 

@@ -80,12 +80,14 @@ class Ledger:
         """Write one row durably in both places and return it as written; raises OSError when the disk refuses."""
         with _exclusive(self._root / f".{LEDGER_NAME}.lock"):
             tail = _last_line(self.path)
-            row = row.model_copy(update={
-                "ts_unix": time.time(),
-                "invocation": self._invocation,
-                "seq": _seq_after(tail),
-                "prev_sha256": hashlib.sha256(tail).hexdigest() if tail else "",
-            })
+            row = row.model_copy(
+                update={
+                    "ts_unix": time.time(),
+                    "invocation": self._invocation,
+                    "seq": _seq_after(tail),
+                    "prev_sha256": hashlib.sha256(tail).hexdigest() if tail else "",
+                }
+            )
             line = line_bytes(self._redactor.document(row.model_dump(by_alias=True)))
             _append(self.path, line)
             instance = self._root / row.instance_id

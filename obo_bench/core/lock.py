@@ -42,12 +42,15 @@ class RunLock:
                 evidence={"owner": owner},
             ) from None
         left_behind = read_json_object(self._owner)
-        write_json(self._owner, {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "started_unix": time.time(),
-            "invocation": self._invocation,
-        })
+        write_json(
+            self._owner,
+            {
+                "pid": os.getpid(),
+                "host": socket.gethostname(),
+                "started_unix": time.time(),
+                "invocation": self._invocation,
+            },
+        )
         return left_behind
 
     def release(self) -> None:

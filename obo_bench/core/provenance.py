@@ -42,11 +42,9 @@ def toplevel(repo_dir: Path) -> Path | None:
 
 def hidden_changes(repo_dir: Path) -> list[str]:
     """Return the tracked files that git was told not to look at (assume-unchanged, skip-worktree)."""
-    found = []
-    for entry in git(repo_dir, "ls-files", "-v", "-z").split(b"\0"):
-        if entry[:1].islower() or entry[:1] == b"S":
-            found.append(entry[2:].decode("utf-8", "surrogateescape"))
-    return found
+    entries = git(repo_dir, "ls-files", "-v", "-z").split(b"\0")
+    hidden = [entry for entry in entries if entry[:1].islower() or entry[:1] == b"S"]
+    return [entry[2:].decode("utf-8", "surrogateescape") for entry in hidden]
 
 
 def _optional(repo_dir: Path, *arguments: str) -> str | None:

@@ -7,12 +7,24 @@ from typing import Any
 
 _SECRET_NAME = re.compile(r"(?i)(api_?key|token|secret|passw(or)?d|credential)")
 _USERINFO = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)[^/\s@]+@")
-_ASSIGNMENT = re.compile(r"(?i)(?P<name>[\w-]*(?:api[_-]?key|token|secret|passw(?:or)?d|credential)[\w-]*)(?P<sep>=)\S+")
+_ASSIGNMENT = re.compile(
+    r"(?i)(?P<name>[\w-]*(?:api[_-]?key|token|secret|passw(?:or)?d|credential)[\w-]*)(?P<sep>=)\S+"
+)
 _BEARER = re.compile(r"(?i)\b(?P<kind>bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}")
 _SHORTEST_SECRET = 6
 """Values shorter than this are too common in ordinary text to be replaced everywhere."""
 
 MASK = "[redacted]"
+
+
+_process: list["Redactor"] = []
+
+
+def process_redactor() -> "Redactor":
+    """Return the one redactor of this process: what any part learns, no part shows."""
+    if not _process:
+        _process.append(Redactor.from_environment())
+    return _process[0]
 
 
 def is_secret_name(name: str) -> bool:

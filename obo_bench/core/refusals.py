@@ -1,16 +1,16 @@
 """Why a run did not happen, and with which status a process ends: the one table of both.
 
-    Refusal (RuntimeError)
-    |-- BenchmarkAdmissionRefused    stages seed_gate, lineage      exit 4
-    |   `-- SeedShapeRefused         stage seed_shape               exit 4
-    |-- RuntimeAttestationRefused    stage runtime_attestation      exit 3
-    `-- PreflightRefused             stage preflight                exit 5
+Refusal (RuntimeError)
+|-- BenchmarkAdmissionRefused    stages seed_gate, lineage      exit 4
+|   `-- SeedShapeRefused         stage seed_shape               exit 4
+|-- RuntimeAttestationRefused    stage runtime_attestation      exit 3
+`-- PreflightRefused             stage preflight                exit 5
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 
 class ExitCode(IntEnum):
@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
 
     meaning: str
 
-    def __new__(cls, value: int, meaning: str) -> "ExitCode":
+    def __new__(cls, value: int, meaning: str) -> Self:
         """Attach the meaning to the number."""
         member = int.__new__(cls, value)
         member._value_ = value
@@ -103,9 +103,7 @@ REASONS: Mapping[str, Reason] = {
     "gateway_not_ready": Reason(
         Stage.PREFLIGHT, "wait until the server's workers are up; check its provider keys and its log"
     ),
-    "gateway_auth_required": Reason(
-        Stage.PREFLIGHT, "set OUROBOROS_NETWORK_PASSWORD to the server's network password"
-    ),
+    "gateway_auth_required": Reason(Stage.PREFLIGHT, "set OUROBOROS_NETWORK_PASSWORD to the server's network password"),
     "workspace_not_visible": Reason(
         Stage.PREFLIGHT, "use a server on this machine that can read the runs root, or move it with --runs-root"
     ),
@@ -139,18 +137,20 @@ STAGE_EXIT_CODES: Mapping[Stage, ExitCode] = {
 UNRECORDED_REASONS = frozenset({"output_not_confined", "run_root_unwritable"})
 """Reasons with no rightful place on disk: they are told on stderr and in the `--json` envelope only."""
 
-CAMPAIGN_FATAL_PROVENANCE_REASONS = frozenset({
-    "stamp_absent",
-    "seed_mismatch",
-    "lineage_broken",
-    "lineage_unknown",
-    "runtime_skew",
-    "runtime_unreachable",
-    "runtime_version_absent",
-    "runtime_changed",
-    "seed_head_unreadable",
-    "commit_unavailable",
-})
+CAMPAIGN_FATAL_PROVENANCE_REASONS = frozenset(
+    {
+        "stamp_absent",
+        "seed_mismatch",
+        "lineage_broken",
+        "lineage_unknown",
+        "runtime_skew",
+        "runtime_unreachable",
+        "runtime_version_absent",
+        "runtime_changed",
+        "seed_head_unreadable",
+        "commit_unavailable",
+    }
+)
 """Reasons that hold for every remaining task: whoever drives several must stop at once."""
 
 OVERRIDABLE_ATTESTATION_REASONS = frozenset({"runtime_skew"})

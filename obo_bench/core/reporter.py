@@ -6,6 +6,8 @@ import threading
 import time
 from typing import Protocol
 
+from obo_bench.core.redact import process_redactor
+
 
 class Reporter(Protocol):
     """Takes the events of a run as they happen; `subject` is an instance id, or empty for the run itself."""
@@ -28,11 +30,13 @@ class PlainReporter:
     def event(self, text: str, subject: str = "") -> None:
         """Print one line; a closed or odd stderr is not an error of the run."""
         stamp = time.strftime("%H:%M:%S")
-        line = f"{stamp} {subject + ': ' if subject else ''}{printable(text)}\n"
+        line = f"{stamp} {subject + ': ' if subject else ''}{printable(process_redactor().text(text))}\n"
         with self._lock, contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(line.encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(
-                sys.stderr.encoding or "utf-8", "replace"
-            ))
+            sys.stderr.write(
+                line.encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(
+                    sys.stderr.encoding or "utf-8", "replace"
+                )
+            )
             sys.stderr.flush()
 
 

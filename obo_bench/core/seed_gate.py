@@ -16,15 +16,16 @@ def decide_seed(
 ) -> tuple[SeedGate, Refusal | None]:
     """Return the verdict to record, and the refusal to raise unless the run may go on."""
     objection = (
-        _identity(repo_dir, source, git_said) or _shape(repo_dir) or _expected(source, expect)
+        _identity(repo_dir, source, git_said)
+        or _shape(repo_dir)
+        or _expected(source, expect)
         or _clean(repo_dir, source, git_said)
     )
-    waived = objection is not None and allow_dirty and bool(REASONS[objection.reason].waiver)
-    if objection is not None and waived:
+    left = objection
+    if objection is not None and allow_dirty and REASONS[objection.reason].waiver:
         # What cannot be waived must not hide behind what was.
-        objection_left = _expected(source, expect)
-    else:
-        objection_left = objection
+        left = _expected(source, expect)
+    named = left or objection
     gate = SeedGate(
         require_clean=not allow_dirty,
         allow_dirty_seed=allow_dirty,
@@ -33,10 +34,10 @@ def decide_seed(
         status_available=source.status_available,
         dirty=source.dirty,
         describe=source.describe,
-        reason=(objection_left or objection).reason if objection else None,  # type: ignore[union-attr]
-        ok=objection_left is None,
+        reason=named.reason if named else None,
+        ok=left is None,
     )
-    return gate, objection_left
+    return gate, left
 
 
 def _identity(repo_dir: Path, source: Source, git_said: str) -> Refusal | None:

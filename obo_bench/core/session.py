@@ -18,7 +18,7 @@ from obo_bench.core.ledger import Ledger
 from obo_bench.core.lock import RunLock
 from obo_bench.core.manifest import MANIFEST_NAME, Outcome, RunManifest
 from obo_bench.core.provenance import collect_source
-from obo_bench.core.redact import Redactor
+from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import ExitCode, PreflightRefused, Refusal
 from obo_bench.core.roots import check_confined
 from obo_bench.core.seed_gate import decide_seed
@@ -61,7 +61,7 @@ class Session:
     def __init__(self, request: AdmissionRequest) -> None:
         self.request = request
         self.invocation = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
-        self.redactor = Redactor.from_environment()
+        self.redactor = process_redactor()
         self.ledger = Ledger(request.run_root, self.invocation, self.redactor)
         self.signals = SignalGuard()
         self.left_behind: dict[str, Any] | None = None
@@ -107,7 +107,10 @@ class Session:
         request = self.request
         self.manifest.source, git_said = collect_source(request.repo_dir)
         self.manifest.seed_gate, refusal = decide_seed(
-            request.repo_dir, self.manifest.source, git_said, allow_dirty=request.allow_dirty_seed,
+            request.repo_dir,
+            self.manifest.source,
+            git_said,
+            allow_dirty=request.allow_dirty_seed,
             expect=request.expect,
         )
         self.checkpoint()
@@ -200,4 +203,11 @@ def benchmark_session(request: AdmissionRequest) -> Iterator[Session]:
         yield session
 
 
-__all__ = ["AdmissionRequest", "Refusal", "Session", "admit_benchmark_run", "benchmark_session", "finalize_run_manifest"]
+__all__ = [
+    "AdmissionRequest",
+    "Refusal",
+    "Session",
+    "admit_benchmark_run",
+    "benchmark_session",
+    "finalize_run_manifest",
+]

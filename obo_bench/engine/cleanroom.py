@@ -105,7 +105,7 @@ class Cleanroom:
         """Run a shell script in the container, bounded inside it; returns exit status (124: too long) and output."""
         command = ["timeout", "-k", "2", str(timeout_sec), "sh", "-c", script]
         status, output = self._container.exec_run(command, workdir=WORKSPACE)
-        return int(status if status is not None else -1), bytes(output or b"")[:4000].decode("utf-8", "replace")
+        return int(status if status is not None else -1), _text(output)
 
 
 def remove_cleanroom(engine: Engine, name: str, volume: str | None, labels: Mapping[str, str]) -> None:
@@ -155,6 +155,10 @@ def operator_user(engine: Engine, uid: int, gid: int) -> str:
     return "0:0" if engine.rootless else f"{uid}:{gid}"
 
 
+def _text(output: object) -> str:
+    return output[:4000].decode("utf-8", "replace") if isinstance(output, bytes) else ""
+
+
 def _creation(spec: CleanroomSpec) -> dict[str, Any]:
     volumes = {str(spec.workspace): {"bind": WORKSPACE, "mode": "rw"}}
     if spec.reference_volume:
@@ -172,7 +176,7 @@ def _creation(spec: CleanroomSpec) -> dict[str, Any]:
         "pids_limit": PIDS_LIMIT,
         "user": spec.user,
         # A uid without a passwd entry would get "/" as its home, which it cannot write.
-        "environment": {} if spec.user.startswith("0:") else {"HOME": "/tmp"},  # noqa: S108
+        "environment": {} if spec.user.startswith("0:") else {"HOME": "/tmp"},
         "working_dir": WORKSPACE,
         "volumes": volumes,
         "labels": dict(spec.labels),

@@ -56,7 +56,9 @@ def ensure_image(
     present = find_image(engine, name)
     if policy == "never" or (policy == "missing" and present is not None):
         if present is None:
-            raise ImageUnavailable("image_not_found", f"image {name!r} is not on the engine and pulling is switched off")
+            raise ImageUnavailable(
+                "image_not_found", f"image {name!r} is not on the engine and pulling is switched off"
+            )
         return present
     _pull(engine, name, reporter, wait)
     pulled = find_image(engine, name)

@@ -21,7 +21,9 @@ _SPOOL_BYTES = 64 * 1024 * 1024
 
 
 @contextmanager
-def unstarted_container(engine: Engine, image: str, labels: dict[str, str], volume: str | None) -> Iterator["Container"]:
+def unstarted_container(
+    engine: Engine, image: str, labels: dict[str, str], volume: str | None
+) -> Iterator["Container"]:
     """Yield a created container of `image`, with the reference's volume mounted if named; removed afterwards."""
     mounts = {volume: {"bind": REFERENCE_MOUNT, "mode": "rw"}} if volume else {}
     container = engine.client.containers.create(

@@ -48,7 +48,9 @@ class GatewayClient:
         """Use as a context manager."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close all connections."""
         self._http.close()
 
@@ -61,7 +63,7 @@ class GatewayClient:
         return self._model(State, self._json("GET", "/api/state"))
 
     def settings(self) -> dict[str, Any]:
-        """Return the server's settings; they hold the first characters of real keys, so never store them as they are."""
+        """Return the server's settings; they hold the beginnings of real keys, so never store them as they are."""
         return self._json("GET", "/api/settings")
 
     def create_task(self, body: Mapping[str, Any]) -> Created:
@@ -140,7 +142,7 @@ class GatewayClient:
             with self._http.stream(method, path, content=content, headers=headers) as response:
                 return response, _read(response, deadline, where)
         except httpx.TransportError as error:
-            raise GatewayUnreachable(f"{where}: {error or type(error).__name__}") from error
+            raise GatewayUnreachable(f"{where}: {str(error) or type(error).__name__}") from error
         except (httpx.InvalidURL, ValueError) as error:
             raise GatewayUnreachable(f"{where}: {error}") from error
 

@@ -1,9 +1,9 @@
 """What can go wrong when the server is asked something.
 
-    GatewayError (RuntimeError)
-    |-- GatewayUnreachable       no answer: refused, reset, timed out, cut off
-    |-- GatewayAnswerInvalid     an answer that is not what an Ouroboros server says
-    `-- GatewayRefused           a proper error answer, with its status and text
+GatewayError (RuntimeError)
+|-- GatewayUnreachable       no answer: refused, reset, timed out, cut off
+|-- GatewayAnswerInvalid     an answer that is not what an Ouroboros server says
+`-- GatewayRefused           a proper error answer, with its status and text
 """
 
 

@@ -152,9 +152,11 @@ class TaskLife:
         if seen == watch.seen:
             return
         watch.seen = seen
-        self._checkpoints.write(checkpoint.model_copy(update={
-            "status": record.status, "task_result": record.model_dump() if record.final else None
-        }))
+        self._checkpoints.write(
+            checkpoint.model_copy(
+                update={"status": record.status, "task_result": record.model_dump() if record.final else None}
+            )
+        )
         self._say(f"task {checkpoint.task_id} is {record.status} ({record.artifact_status or 'no artifacts yet'})")
 
     def _waiting_trouble(self, checkpoint: TaskCheckpoint, record: TaskRecord, watch: "_Watch") -> Settlement | None:
@@ -163,7 +165,9 @@ class TaskLife:
             return None
         if record.reason_code == "budget_exhausted" or record.resource_limit:
             cancel_quietly(self._client, checkpoint.task_id)
-            return Settlement(SettledBy.BUDGET_PAUSED, record, "the server's TOTAL_BUDGET is spent; the task was cancelled")
+            return Settlement(
+                SettledBy.BUDGET_PAUSED, record, "the server's TOTAL_BUDGET is spent; the task was cancelled"
+            )
         if not watch.lost_check_due():
             return None
         try:

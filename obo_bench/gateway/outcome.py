@@ -8,20 +8,22 @@ from dataclasses import dataclass
 
 from obo_bench.gateway.wire import TaskRecord
 
-_INFRASTRUCTURE = frozenset({
-    "worker_crash_signal",
-    "worker_crash_retry_exhausted",
-    "worker_crash_retry_admission_blocked",
-    "worker_terminal_failure",
-    "orphaned_running_after_worker_restart",
-    "budget_exhausted",
-    "root_budget_fence",
-    "workers_unavailable",
-    "missing_task_result",
-    "reaper_wedged_worker_alive",
-    "llm_api_error",
-    "llm_empty_response",
-})
+_INFRASTRUCTURE = frozenset(
+    {
+        "worker_crash_signal",
+        "worker_crash_retry_exhausted",
+        "worker_crash_retry_admission_blocked",
+        "worker_terminal_failure",
+        "orphaned_running_after_worker_restart",
+        "budget_exhausted",
+        "root_budget_fence",
+        "workers_unavailable",
+        "missing_task_result",
+        "reaper_wedged_worker_alive",
+        "llm_api_error",
+        "llm_empty_response",
+    }
+)
 _INFRASTRUCTURE_PREFIXES = ("provider_", "llm_")
 
 
@@ -49,9 +51,7 @@ def judge(record: TaskRecord) -> TaskOutcome:
     execution = record.execution
     axis_reason = str(execution.get("reason_code") or "")
     reason = record.reason_code or axis_reason
-    troubled = (
-        is_infrastructure(reason) or is_infrastructure(axis_reason) or execution.get("status") == "infra_failed"
-    )
+    troubled = is_infrastructure(reason) or is_infrastructure(axis_reason) or execution.get("status") == "infra_failed"
     completed = record.status == "completed"
     # Nobody of ours cancelled it: the server was shut down, or somebody stopped the task by hand.
     infrastructure = not completed and (troubled or record.status == "cancelled")

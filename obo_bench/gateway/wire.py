@@ -79,7 +79,9 @@ class Queue(_Wire):
 
     def holds(self, task_id: str) -> bool:
         """Whether the task waits or runs."""
-        return any(str(entry.get("id", entry.get("task_id", ""))) == task_id for entry in [*self.pending, *self.running])
+        return any(
+            str(entry.get("id", entry.get("task_id", ""))) == task_id for entry in [*self.pending, *self.running]
+        )
 
 
 class TaskRecord(_Wire):

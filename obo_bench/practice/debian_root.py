@@ -4,6 +4,7 @@ apt resolves the packages against an empty system and downloads them, dpkg-deb u
 into one tar archive; no maintainer script runs.
 """
 
+import platform
 import re
 import shutil
 import tarfile
@@ -28,8 +29,8 @@ _LINKS = {"usr/bin/sh": "dash", "usr/bin/awk": "mawk", "usr/bin/which": "which.d
 
 
 def apt_available() -> bool:
-    """Return whether this machine has Debian's package tools."""
-    return all(shutil.which(tool) for tool in ("apt-get", "dpkg-deb"))
+    """Return whether this machine has Debian's package tools, for the architecture of the official images."""
+    return platform.machine() == "x86_64" and all(shutil.which(tool) for tool in ("apt-get", "dpkg-deb"))
 
 
 def write_root_tar(packages: Sequence[str], work: Path, target: IO[bytes]) -> None:

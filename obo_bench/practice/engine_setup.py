@@ -39,7 +39,7 @@ def ensure_engine(setup: bool, reporter: Reporter) -> None:
     if not setup:
         _refuse(complaint, "add --setup to install and start what is missing (Debian or Ubuntu, as root)")
     if complaint and os.environ.get("DOCKER_HOST"):
-        _refuse(complaint, f"DOCKER_HOST names {os.environ['DOCKER_HOST']}; start that engine or unset the variable")
+        _refuse(complaint, "DOCKER_HOST is set: start the engine that it names, or unset it")
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         _refuse(complaint, "--setup needs root and apt; install and start Docker (and git) by hand here")
     try:

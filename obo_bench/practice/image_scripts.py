@@ -13,7 +13,7 @@ PACKAGES = (
 REGISTRY_BASE = "debian:bookworm-slim"
 """Where the base image comes from on a machine without apt."""
 
-DOCKERFILE = f"""FROM {REGISTRY_BASE}
+DOCKERFILE = f"""FROM --platform=linux/amd64 {REGISTRY_BASE}
 RUN apt-get update \\
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends {" ".join(PACKAGES)} \\
  && rm -rf /var/lib/apt/lists/*

@@ -109,7 +109,7 @@ def _raw_base(reporter: Reporter) -> str:
     """Return the id of an image with the packages in it."""
     if not apt_available():
         reporter.event(f"building the common base image from {REGISTRY_BASE}")
-        return docker("build", "--quiet", "-", timeout=2 * SLOW, stdin=DOCKERFILE.encode()).split()[-1]
+        return docker("build", "--quiet", "--force-rm", "-", timeout=2 * SLOW, stdin=DOCKERFILE.encode()).split()[-1]
     reporter.event("building the common base image from Debian packages")
     with tempfile.TemporaryDirectory(prefix="obo-bench-practice-", dir="/var/tmp") as work:
         root = Path(work) / "root.tar"

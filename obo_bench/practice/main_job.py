@@ -52,9 +52,11 @@ def practise(options: PracticeOptions, reporter: Reporter) -> int:
     directory.mkdir(parents=True, exist_ok=True)
     checkout = make_seed_checkout(directory / "ouroboros")
     environment = practice_environment(directory)
-    gateway = StandIn(StandInConfig(
-        repo_dir=checkout, data_dir=directory / "data", workers=options.workers, scenario=options.scenario
-    ))
+    gateway = StandIn(
+        StandInConfig(
+            repo_dir=checkout, data_dir=directory / "data", workers=options.workers, scenario=options.scenario
+        )
+    )
     url = gateway.start()
     reporter.event(f"the stand-in server answers at {url}; its solver is scripted, so the scores mean nothing")
     try:
@@ -110,6 +112,7 @@ def _signals_to(child: "subprocess.Popen[bytes]") -> Iterator[None]:
 
     A terminal's Ctrl-C reaches the child by itself.
     """
+
     def forward(signum: int, _frame: object) -> None:
         child.send_signal(signum)
 

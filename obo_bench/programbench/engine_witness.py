@@ -9,12 +9,31 @@ import subprocess
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 _LINE_LIMIT = 1024 * 1024
 _END_TIMEOUT_SEC = 10.0
+_SIGKILL = "9"
+_KILLED_EXIT = "137"
 _EVENTS = ("start", "kill", "exec_start", "exec_die")
+
+
+@dataclass
+class _Container:
+    """What was seen of one container."""
+
+    running: set[object] = field(default_factory=set)
+    command_was_killed: bool = False
+    was_signalled: bool = False
+
+    def killed_from_outside(self, signal: object) -> bool:
+        """Say whether a signal cannot be the evaluator's own `docker stop`, which is polite and comes between commands.
+
+        The engine may report the end of the killed command before the signal that killed it.
+        """
+        return bool(self.running) or self.command_was_killed or (signal == _SIGKILL and not self.was_signalled)
 
 
 class EngineWitness:
@@ -26,7 +45,7 @@ class EngineWitness:
         filters = [word for name, value in pairs for word in ("--filter", f"{name}={value}")]
         self._argv = [docker, "events", "--format", "{{json .}}", *filters]
         self._environ = dict(environ)
-        self._running: dict[str, set[str]] = defaultdict(set)
+        self._containers: dict[str, _Container] = defaultdict(_Container)
         self._seen = False
         self._ending = False
         self._killed: set[str] = set()
@@ -73,14 +92,18 @@ class EngineWitness:
         try:
             event: Any = json.loads(line)
             action, actor = str(event["Action"]), event["Actor"]
-            container, attributes = str(actor["ID"]), actor["Attributes"]
-            image, command = str(attributes["image"]), str(attributes.get("execID", ""))
+            container, attributes = self._containers[str(actor["ID"])], actor["Attributes"]
+            image = str(attributes["image"])
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         self._seen = True
         if action.startswith("exec_start"):
-            self._running[container].add(command)
+            container.running.add(attributes.get("execID"))
+            container.command_was_killed = False
         elif action == "exec_die":
-            self._running[container].discard(command)
-        elif action == "kill" and self._running[container]:
-            self._killed.add(image.rpartition("/")[2].partition(":")[0])
+            container.running.discard(attributes.get("execID"))
+            container.command_was_killed = attributes.get("exitCode") == _KILLED_EXIT
+        elif action == "kill":
+            if container.killed_from_outside(attributes.get("signal")):
+                self._killed.add(image.rpartition("/")[2].partition(":")[0])
+            container.was_signalled = True

@@ -13,7 +13,11 @@ def append_grades(ledger: Ledger, rows: Mapping[str, Row], summary: GradeSummary
         if row is None or not row.submission_sha256:
             continue
         graded = {"score": grade.score, "reason": grade.reason, "blame": grade.blame}
-        ledger.append(row.model_copy(update={
-            "official_eval_status": str(grade.verdict.value),
-            "details": {**row.details, "official_evaluation": graded},
-        }))
+        ledger.append(
+            row.model_copy(
+                update={
+                    "official_eval_status": str(grade.verdict.value),
+                    "details": {**row.details, "official_evaluation": graded},
+                }
+            )
+        )

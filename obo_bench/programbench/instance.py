@@ -48,7 +48,12 @@ def run_instance(context: RunContext, instance: Instance) -> Row:
     except GatewayError as error:
         # Whether a task is live is not known, so none is submitted (design I5).
         return append_row(
-            context, instance.instance_id, "failed", SettledBy.UNREACHABLE, attempt=1, error=str(error),
+            context,
+            instance.instance_id,
+            "failed",
+            SettledBy.UNREACHABLE,
+            attempt=1,
+            error=str(error),
             details={"infrastructure": True},
         )
     attempt = _Attempt(context, instance, decision.attempt)
@@ -63,8 +68,14 @@ def run_instance(context: RunContext, instance: Instance) -> Row:
         return _solve(attempt, decision.checkpoint if decision.step is Step.REPOST else None)
     except NotReady as error:
         return append_row(
-            context, attempt.id, "blocked", error.reason, attempt=attempt.number, error=str(error),
-            details={"infrastructure": error.infrastructure}, durations=attempt.durations,
+            context,
+            attempt.id,
+            "blocked",
+            error.reason,
+            attempt=attempt.number,
+            error=str(error),
+            details={"infrastructure": error.infrastructure},
+            durations=attempt.durations,
         )
 
 
@@ -79,8 +90,13 @@ def _solve(attempt: _Attempt, repost: TaskCheckpoint | None) -> Row:
         body = _write_task(attempt, room)
         if context.options.dry_run:
             return append_row(
-                context, attempt.id, "completed", "dry_run", attempt=number,
-                details={"protection": room.protection}, durations=attempt.durations,
+                context,
+                attempt.id,
+                "completed",
+                "dry_run",
+                attempt=number,
+                details={"protection": room.protection},
+                durations=attempt.durations,
             )
         life = _life(attempt, room)
         checkpoint = TaskCheckpoint(task_id=str(body["task_id"]), attempt=number, container=room.cleanroom.spec.name)
@@ -180,8 +196,15 @@ def _settled(
     }
     if not outcome.completed:
         return append_row(
-            context, attempt.id, "failed", outcome.reason, attempt=attempt.number, error=(record.result or "")[:500],
-            details=details, durations=attempt.durations, cost=cost,
+            context,
+            attempt.id,
+            "failed",
+            outcome.reason,
+            attempt=attempt.number,
+            error=(record.result or "")[:500],
+            details=details,
+            durations=attempt.durations,
+            cost=cost,
         )
     return _package(attempt, room, details, cost)
 
@@ -198,20 +221,40 @@ def _package(attempt: _Attempt, room: Room | None, details: dict[str, object], c
         )
     except (SubmissionFailed, OSError) as error:
         return append_row(
-            context, attempt.id, "failed", "submission_failed", attempt=attempt.number, error=str(error),
-            details=details, durations=attempt.durations, cost=cost,
+            context,
+            attempt.id,
+            "failed",
+            "submission_failed",
+            attempt=attempt.number,
+            error=str(error),
+            details=details,
+            durations=attempt.durations,
+            cost=cost,
         )
     attempt.durations["package"] = time.monotonic() - started
     return append_row(
-        context, attempt.id, "completed", "submission_prepared", attempt=attempt.number, details=details,
-        submission_sha256=submission.sha256, durations=attempt.durations, cost=cost,
+        context,
+        attempt.id,
+        "completed",
+        "submission_prepared",
+        attempt=attempt.number,
+        details=details,
+        submission_sha256=submission.sha256,
+        durations=attempt.durations,
+        cost=cost,
     )
 
 
 def _failed(attempt: _Attempt, reason: str, error: str, *, infrastructure: bool) -> Row:
     return append_row(
-        attempt.context, attempt.id, "failed", str(reason), attempt=attempt.number, error=error,
-        details={"infrastructure": infrastructure}, durations=attempt.durations,
+        attempt.context,
+        attempt.id,
+        "failed",
+        str(reason),
+        attempt=attempt.number,
+        error=error,
+        details={"infrastructure": infrastructure},
+        durations=attempt.durations,
     )
 
 

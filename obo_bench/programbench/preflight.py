@@ -87,7 +87,7 @@ def wait_until_ready(client: GatewayClient, reporter: Reporter, wait_sec: float 
 def record_settings(
     session: Session, options: RunOptions, path: os.PathLike[str], *, present: bool, live: dict[str, Any]
 ) -> None:
-    """Put what the live server says of itself into the manifest: models and bounds in clear, keys as present or absent."""
+    """Record what the live server says of itself: models and bounds in clear, keys as present or absent."""
     session.manifest.model_slots = model_slots(live)
     session.manifest.provider_credentials = credentials(live)
     session.manifest.harness["settings"] = {

@@ -115,13 +115,16 @@ def _seed_and_start(context: RunContext, spec: CleanroomSpec) -> Room:
     if level == "policy":
         _require_runs(cleanroom)
     room = Room(cleanroom, seeded.reference_sha256, level)
-    write_json(directory / ROOM_NAME, {
-        "container": spec.name,
-        "image": spec.image,
-        "user": spec.user,
-        "protection": level,
-        "reference_sha256": seeded.reference_sha256,
-    })
+    write_json(
+        directory / ROOM_NAME,
+        {
+            "container": spec.name,
+            "image": spec.image,
+            "user": spec.user,
+            "protection": level,
+            "reference_sha256": seeded.reference_sha256,
+        },
+    )
     return room
 
 

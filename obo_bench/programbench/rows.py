@@ -20,23 +20,27 @@ def append_row(
     submission_sha256: str = "",
     durations: dict[str, float] | None = None,
     cost: dict[str, Any] | None = None,
+    official_eval_status: str = "not_run",
 ) -> Row:
     """Write one row in both ledgers, tell the operator, and return it."""
     paths = context.paths(instance_id)
-    row = context.session.ledger.append(Row(
-        benchmark=BENCHMARK,
-        instance_id=instance_id,
-        status=status,
-        reason_code=reason,
-        prediction_written=paths.submission.is_file(),
-        output_paths=paths.outputs(),
-        error=error,
-        details=details or {},
-        attempt=attempt,
-        submission_sha256=submission_sha256,
-        durations={name: round(seconds, 3) for name, seconds in (durations or {}).items()},
-        cost=cost or {},
-    ))
+    row = context.session.ledger.append(
+        Row(
+            benchmark=BENCHMARK,
+            instance_id=instance_id,
+            status=status,
+            reason_code=reason,
+            prediction_written=paths.submission.is_file(),
+            output_paths=paths.outputs(),
+            error=error,
+            details=details or {},
+            attempt=attempt,
+            submission_sha256=submission_sha256,
+            durations={name: round(seconds, 3) for name, seconds in (durations or {}).items()},
+            cost=cost or {},
+            official_eval_status=official_eval_status,
+        )
+    )
     context.reporter.event(f"{status} ({reason}){': ' + error if error else ''}", instance_id)
     return row
 
@@ -53,6 +57,7 @@ def repeat_row(context: RunContext, earlier: Row, status: Status, reason: str, w
         details={"why": why, "earlier_invocation": earlier.invocation, **_lasting(earlier)},
         submission_sha256=earlier.submission_sha256,
         cost=earlier.cost,
+        official_eval_status=earlier.official_eval_status,
     )
 
 

@@ -114,9 +114,7 @@ def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResul
     session.manifest.harness |= {"engine": engine.facts(), "docker": version("docker")}
     if options.evaluate:
         preflight_evaluator(evaluator_environment(engine, os.environ))
-    nonce = fix_order(
-        session.run_root, session.manifest.requested_task_ids, allow_change=options.accept_config_change
-    )
+    nonce = fix_order(session.run_root, session.manifest.requested_task_ids, allow_change=options.accept_config_change)
     cpus, memory, notices = limits(engine, options)
     session.manifest.harness |= {"run_nonce": nonce, "notices": notices}
     session.gates_passed()
@@ -183,9 +181,7 @@ def _cost(rows: Sequence[Row]) -> dict[str, Any]:
     return {"known_usd": round(sum(amounts), 6), "known": len(amounts), "unknown": len(known) - len(amounts)}
 
 
-def _evaluate(
-    session: Session, engine: Engine, nonce: str, rows: dict[str, Row], reporter: Reporter
-) -> dict[str, Any]:
+def _evaluate(session: Session, engine: Engine, nonce: str, rows: dict[str, Row], reporter: Reporter) -> dict[str, Any]:
     """Grade with the official evaluator; an ungraded submission outranks failed instances (exit 6)."""
     from obo_bench.programbench.context import evaluator_environment
     from obo_bench.programbench.evaluator import EvaluationRequest, evaluate_submissions
@@ -215,5 +211,3 @@ def _evaluate(
     return {name: document.get(name) for name in ("requested", "submitted", "pass", "fail", "ungraded")} | {
         "scores": {name: grade.score for name, grade in outcome.summary.instances.items()}
     }
-
-

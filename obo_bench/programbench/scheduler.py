@@ -55,7 +55,9 @@ def run_all(
         context.stop.set()
         context.reporter.event("stopping: nothing new is started, running tasks stay with the server")
         _drain(context, schedule, running)
-        _not_attempted(context, schedule, waiting, "interrupted" if isinstance(error, Interrupted) else "stopped_by_error")
+        _not_attempted(
+            context, schedule, waiting, "interrupted" if isinstance(error, Interrupted) else "stopped_by_error"
+        )
         raise
     finally:
         context.stop.set()

@@ -34,7 +34,7 @@ _ATTEMPTS = 3
 _SCRIPT_BYTES_READ = 1 << 16
 
 
-class SubmissionFailed(RuntimeError):  # noqa: N818 - the name of a finding, as the refusals are
+class SubmissionFailed(RuntimeError):
     """The workspace can't be packed; it is untouched and can be packed again once the cause is gone."""
 
 
@@ -96,23 +96,23 @@ def package_workspace(
     is packed afresh, a few times. Raises SubmissionFailed, and UsageError for impossible protected paths.
     """
     rules = CollectionRules.protecting(protected_paths)
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return _package_once(workspace, destination, rules, reference_sha256)
-        except TreeChangedError as change:
-            if attempt == _ATTEMPTS:
-                raise SubmissionFailed(
-                    f"{workspace}: {_shown(change.path)!r} kept changing in {_ATTEMPTS} attempts to pack it; "
-                    "end what is still writing there and package again"
-                ) from change
-        except OSError as error:
-            raise SubmissionFailed(
-                f"{workspace}: can't pack {_shown(str(error.filename or destination))!r}: {error.strerror}; "
-                "make it readable (or free space) and package again; the workspace is kept"
-            ) from error
-        except SubmissionCorrupt as error:
-            raise SubmissionFailed(f"the archive did not survive being written: {error}") from error
-    raise AssertionError("unreachable: the last attempt returns or raises")
+    try:
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(TreeChangedError):
+                return _package_once(workspace, destination, rules, reference_sha256)
+        return _package_once(workspace, destination, rules, reference_sha256)
+    except TreeChangedError as change:
+        raise SubmissionFailed(
+            f"{workspace}: {_shown(change.path)!r} kept changing in {_ATTEMPTS} attempts to pack it; "
+            "end what is still writing there and package again"
+        ) from change
+    except OSError as error:
+        raise SubmissionFailed(
+            f"{workspace}: can't pack {_shown(str(error.filename or destination))!r}: {error.strerror}; "
+            "make it readable (or free space) and package again; the workspace is kept"
+        ) from error
+    except SubmissionCorrupt as error:
+        raise SubmissionFailed(f"the archive did not survive being written: {error}") from error
 
 
 def _package_once(

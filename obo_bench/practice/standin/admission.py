@@ -145,11 +145,12 @@ def _deadline(body: Mapping[str, Any]) -> datetime | None:
     if named:
         try:
             moment = datetime.fromisoformat(named)
-        except ValueError:
+            universal = moment.astimezone(UTC)
+        except (ValueError, OverflowError):
             raise RequestRefusedError("deadline_at must be an ISO-8601 datetime") from None
         if moment.tzinfo is None:
             raise RequestRefusedError("deadline_at must include a timezone offset or Z")
-        return moment.astimezone(UTC)
+        return universal
     return _after(body.get("timeout_sec", body.get("timeout")))
 
 

@@ -7,11 +7,19 @@ from pathlib import Path
 from obo_bench.core.refusals import UsageError
 from obo_bench.practice.standin.scenarios import SCENARIOS
 
+HIGHEST_PORT = 65535
+"""The last port there is."""
+
 TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 """The shape of a task id, matched over its whole length."""
 
 TASK_ID_ERROR = "task_id must match [A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
 """The answer to any other id."""
+
+_COUNTS = (
+    "workers", "port", "start_delay_sec", "solve_delay_sec", "answer_delay_sec", "finalize_delay_sec",
+    "orphan_delay_sec",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -48,13 +56,16 @@ class StandInConfig:
     """What the model slots of `/api/settings` hold."""
 
     def check(self) -> None:
-        """Raise UsageError for a scenario that does not exist or counts and delays below zero."""
+        """Raise UsageError for a scenario or port that does not exist, and for counts and delays below zero."""
         if self.scenario not in SCENARIOS:
             known = ", ".join(SCENARIOS)
             raise UsageError(f"scenario {self.scenario!r} is not known to the stand-in gateway; choose one of: {known}")
-        for name in ("workers", "port", "start_delay_sec", "solve_delay_sec", "answer_delay_sec"):
+        for name in _COUNTS:
             if getattr(self, name) < 0:
                 raise UsageError(f"{name} is {getattr(self, name)!r}, below zero; give zero or more")
+
+        if self.port > HIGHEST_PORT:
+            raise UsageError(f"port {self.port} does not exist; give one up to {HIGHEST_PORT}, or 0 for any free one")
 
     def runtime_version(self) -> str:
         """Return the version to show; raises UsageError when the checkout's VERSION cannot be read or is empty."""

@@ -83,6 +83,8 @@ class Gateway:
             return handler(request)
         except RequestRefusedError as refused:
             return error_answer(refused.status, refused.error)
+        except (OSError, ValueError) as problem:
+            return error_answer(503, str(problem))
 
     def _handlers(self, request: Request) -> _Handlers:
         """Return the handlers of a path by method."""

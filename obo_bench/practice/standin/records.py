@@ -127,7 +127,7 @@ def cancelled(record: JsonObject, result: str, meter: Meter | None, *, by_shutdo
     if meter is not None:
         ended |= {"mutation_evidence": record["mutation_evidence"], **meter.fields()}
     if by_shutdown:
-        return ended | {"reason_code": "cancelled", **(meter or Meter()).fields(final=meter is None)}
+        return ended | {"reason_code": "cancelled", **(meter or Meter()).fields(), "cost_final": True}
     reason = "Task cancelled before workspace patch finalization."
     return ended | {"artifact_error": reason, "artifact_bundle": ended["artifact_bundle"] | {"errors": [reason]}}
 

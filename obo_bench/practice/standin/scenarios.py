@@ -59,7 +59,7 @@ class Scenario:
     usd_per_round: float | None = 0.0
     """The pretended price of one model call; None makes it unknown."""
     padding_bytes: int = 0
-    """Weight added to the final record."""
+    """Weight added to the final record, which holds it twice."""
     command: tuple[str, ...] = ()
     """A command to run in the container before the work begins."""
 
@@ -114,7 +114,7 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
             "a reason code that no client knows",
             ending=Ending("failed", "degraded", "practice_reason_of_tomorrow"),
         ),
-        "huge-record": Scenario("the final record weighs some megabytes", padding_bytes=5_000_000),
+        "huge-record": Scenario("the final record weighs some megabytes", padding_bytes=3_000_000),
         "priced": Scenario("every model call has a known price", usd_per_round=0.0123),
         "unpriced": Scenario("the price of model calls is unknown", usd_per_round=None),
         "long-command": Scenario("the work begins with a command of five minutes", command=("sleep", "300")),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from obo_bench.practice.standin.config import HIGHEST_PORT
 from obo_bench.practice.standin.gateway import Answer, Request, parse_target
 
 BODY_LIMIT = 64 * 1024 * 1024
@@ -34,12 +35,12 @@ class Listener(ThreadingHTTPServer):
         self._open: set[Any] = set()
         self._lock = threading.Lock()
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        for candidate in range(port, port + PORTS_TRIED):
+        last = min(port + PORTS_TRIED - 1, HIGHEST_PORT)
+        for candidate in range(port, last + 1):
             try:
                 super().__init__((host, candidate), Handler)
             except OSError as error:
-                last = candidate == port + PORTS_TRIED - 1
-                if port == 0 or last or error.errno != errno.EADDRINUSE:
+                if port == 0 or candidate == last or error.errno != errno.EADDRINUSE:
                     raise
             else:
                 break
@@ -61,7 +62,7 @@ class Listener(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Keep quiet about clients that went away."""
-        if not isinstance(sys.exception(), OSError):
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     def hang_up(self) -> None:

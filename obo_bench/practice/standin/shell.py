@@ -27,7 +27,11 @@ _WRAPPER = (
     'f=$1; shift; if command -v setsid >/dev/null 2>&1; then setsid "$@" & else "$@" & fi; '
     'p=$!; echo "$p" >"$f"; wait "$p"; s=$?; rm -f "$f"; exit "$s"'
 )
-_END_GROUP = 'p=$(cat "$1") && { kill -TERM -- "-$p"; sleep 0.5; kill -KILL -- "-$p"; rm -f "$1"; }'
+# Without setsid in the image the command leads no process group, so that only itself can be ended.
+_END_GROUP = (
+    'p=$(cat "$1") || exit 0; e() { kill "$1" "-$2" 2>/dev/null || kill "$1" "$2" 2>/dev/null; }; '
+    'e -TERM "$p"; sleep 0.5; e -KILL "$p"; rm -f "$1"'
+)
 
 
 class TaskCancelledError(Exception):
@@ -67,7 +71,7 @@ class Shell:
         left = self._left()
         if self._stop.wait(min(seconds, left)):
             raise TaskCancelledError
-        if seconds > left:
+        if left <= 0 or seconds > left:
             raise DeadlinePassedError
 
     def run(self, argv: Sequence[str]) -> Ran:

@@ -61,8 +61,9 @@ class TaskBook:
         return task_id in self._records
 
     def get(self, task_id: str) -> JsonObject | None:
-        """Return a task's record."""
-        return self._records.get(task_id)
+        """Return a task's record; the events of its last change are in the log by then."""
+        with self._changed:
+            return self._records.get(task_id)
 
     def newest(self) -> list[JsonObject]:
         """Return all records, the latest change first."""
