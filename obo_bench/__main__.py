@@ -11,7 +11,9 @@ from collections.abc import Sequence
 
 from obo_bench.core import ending
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
-from obo_bench.core.signals import Interrupted
+from obo_bench.core.signals import Interrupted, end_process_unless
+
+_AFTER_SIGNAL = "; what was submitted goes on at the server: the same command with the same --run-id picks it up"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,7 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run() -> None:
     """Entry point of the console script."""
-    status = main()
+    end_process_unless(lambda: ending.manifest_path() is not None)
+    try:
+        status = main()
+    except Interrupted as early:
+        status = early.exit_code
     _flush()
     if threading.active_count() > 1:
         # A worker that hangs in a foreign call must not hold the status back.
@@ -68,7 +74,7 @@ def _explain(error: BaseException | None, status: int) -> None:
     elif isinstance(error, UsageError):
         answer.say(f"usage error: {error}")
     elif isinstance(error, Interrupted):
-        answer.say(f"{error}; what was submitted goes on at the server: the same command with --run-id resumes it")
+        answer.say(f"{error}{_AFTER_SIGNAL if ending.manifest_path() else ''}")
     elif status == ExitCode.CRASHED and error is not None:
         answer.say("crashed: this is a bug in obo-bench\n" + "".join(traceback.format_exception(error)))
 

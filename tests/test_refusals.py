@@ -9,7 +9,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from conftest import Done, git, obo
+
+from tests.conftest import Done, git, obo
 
 Serve = Callable[..., str]
 

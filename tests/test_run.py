@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Done, git, obo
+from tests.conftest import Done, git, obo
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]
 

@@ -10,11 +10,7 @@ from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import PlainReporter, SilentReporter
 from obo_bench.core.roots import check_run_id
 
-app = typer.Typer(
-    help="Try everything for real, without a server, a registry or money: practice programs and a stand-in server.",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-)
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 DIRECTORY = Path("obo-bench-practice")
 

@@ -119,6 +119,7 @@ REASONS: Mapping[str, Reason] = {
     "resume_config_mismatch": Reason(
         Stage.PREFLIGHT, "repeat the admitted configuration, choose another --run-id, or pass --accept-config-change"
     ),
+    "practice_setup_failed": Reason(Stage.PREFLIGHT, "follow the advice in the message"),
     "run_root_unwritable": Reason(Stage.PREFLIGHT, "make the runs root writable, or choose another with --runs-root"),
     "output_not_confined": Reason(
         Stage.PREFLIGHT, "choose a --runs-root outside the checkout and the server's data directory"

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -19,6 +20,20 @@ class Interrupted(BaseException):
     def exit_code(self) -> int:
         """The status a shell expects: 128 plus the signal's number."""
         return 128 + self.signum
+
+
+def end_process_unless(recorded: Callable[[], bool]) -> None:
+    """For a process's whole life: an ending signal ends it, unless its ending is recorded already.
+
+    What happens during a session is the business of that session's guard.
+    """
+
+    def handle(signum: int, _frame: FrameType | None) -> None:
+        if not recorded():
+            raise Interrupted(signum)
+
+    for signum in ENDING_SIGNALS:
+        signal.signal(signum, handle)
 
 
 class SignalGuard:

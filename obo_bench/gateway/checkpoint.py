@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from obo_bench.core.files import read_json_object, write_json
+from obo_bench.core.redact import process_redactor
 
 CHECKPOINT_NAME = "ouroboros_task_checkpoint.json"
 INTENT = "intent"
@@ -51,5 +52,5 @@ class CheckpointFile:
     def write(self, checkpoint: TaskCheckpoint) -> TaskCheckpoint:
         """Store the checkpoint durably and return it with its time."""
         stored = checkpoint.model_copy(update={"ts_unix": time.time()})
-        write_json(self.path, stored.model_dump(by_alias=True))
+        write_json(self.path, process_redactor().document(stored.model_dump(by_alias=True)))
         return stored

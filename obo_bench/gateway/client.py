@@ -52,6 +52,10 @@ class GatewayClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close all connections."""
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
         self._http.close()
 
     def health(self) -> Health:

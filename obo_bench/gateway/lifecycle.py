@@ -236,7 +236,11 @@ class _Watch:
         self._silent_since = self._silent_since or now
         if now - self._silent_since < OUTAGE_SEC:
             return None
-        return Settlement(SettledBy.UNREACHABLE, self.record, f"no answer for {OUTAGE_SEC:.0f} s: {detail}")
+        return Settlement(
+            SettledBy.UNREACHABLE,
+            self.record,
+            f"no answer for {OUTAGE_SEC:.0f} s ({detail}); a server that found its port busy moves to another one",
+        )
 
     def next_pause(self) -> float:
         pause, self._pause = self._pause, min(self._pause * POLL_GROWTH, SLOWEST_POLL_SEC)

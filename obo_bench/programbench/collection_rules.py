@@ -89,7 +89,7 @@ class CollectionRules:
 
     def excluded(self, path: str, mode: int, *, link_leaves: bool = False) -> Exclusion | None:
         """Return why the entry at `path` (relative, with the `st_mode` of lstat) is left out, or None if it is kept."""
-        name = posixpath.basename(path)
+        name = path.rpartition("/")[2]
         if reason := self.excluded_by_name(path):
             return reason
         if name == GIT_NAME:
@@ -126,7 +126,7 @@ def relative_to_workspace(path: str) -> str | None:
 
 def may_affect_tests(path: str) -> bool:
     """Tell whether the entry at `path` meets the hidden tests: in their directory, or a file that pytest loads."""
-    return path == "eval" or path.startswith("eval/") or posixpath.basename(path) in {"conftest.py", "pytest.ini"}
+    return path == "eval" or path.startswith("eval/") or path.rpartition("/")[2] in {"conftest.py", "pytest.ini"}
 
 
 def _excluded_directory(name: str) -> Exclusion | None:

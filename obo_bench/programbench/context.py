@@ -20,6 +20,7 @@ from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.sizes import parse_size
 
+_TELL_SEC = 60.0
 IMAGE_TAG = "task_cleanroom_v6"
 GRACE_SEC = 900.0
 """What a task may take beyond its deadline: last answer, patch collection, acceptance review, in seconds."""
@@ -60,6 +61,12 @@ class RunContext:
         if self.client is None:
             raise AssertionError("a dry run has no gateway")
         return self.client
+
+    def close(self) -> None:
+        """Close the connections to server and daemon."""
+        if self.client is not None:
+            self.client.close()
+        self.engine.client.close()
 
     def paths(self, instance_id: str) -> InstancePaths:
         """Return the files of an instance."""
@@ -113,6 +120,7 @@ class RunContext:
     def wait_for_idle_worker(self) -> float:
         """Wait until the server has a worker without a task; returns the seconds waited (a deadline counts them)."""
         started = time.monotonic()
+        told = started
         while not self.stop.is_set():
             try:
                 state = self.gateway.state()
@@ -121,6 +129,9 @@ class RunContext:
             except GatewayError as error:
                 self.reporter.event(f"the server's load is unknown: {error}")
                 self.confirm_server()
+            if time.monotonic() - told > _TELL_SEC:
+                told = time.monotonic()
+                self.reporter.event("still waiting for an idle worker of the server")
             self.stop.wait(0.5)
         return time.monotonic() - started
 

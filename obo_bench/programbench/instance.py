@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from obo_bench.core.files import write_json, write_text
 from obo_bench.core.ledger import Row
+from obo_bench.engine.cleanroom import CleanroomUnfit
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.errors import GatewayError
 from obo_bench.gateway.lifecycle import SettledBy, Settlement, TaskLife, TaskRejected, cancel_quietly
@@ -12,16 +13,18 @@ from obo_bench.gateway.outcome import cost_of, judge
 from obo_bench.gateway.wire import TaskRecord
 from obo_bench.programbench.collection_rules import DEFAULT_PROTECTED_PATHS
 from obo_bench.programbench.context import GRACE_SEC, RunContext
-from obo_bench.programbench.decision import Step, decide
+from obo_bench.programbench.decision import Decision, Step, decide
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.instruction import render_instruction
-from obo_bench.programbench.room import NotReady, Room, clear_room, find_room, prepare_room
+from obo_bench.programbench.room import NotReady, Room, clear_rooms, find_room, prepare_room, reference_facts
 from obo_bench.programbench.rows import append_row, repeat_row
 from obo_bench.programbench.submission import SubmissionFailed, package_workspace
 from obo_bench.programbench.task_body import build_task_body
 
 _MAY_STILL_RUN = frozenset({SettledBy.TIMEOUT, SettledBy.UNREACHABLE, SettledBy.DETACHED})
 """Endings of the watch that are not endings of the task: its container stays."""
+_RENEW_AFTER_SEC = 300.0
+"""A container that waited so long for an idle worker gets its whole time to live again."""
 
 
 @dataclass
@@ -42,46 +45,46 @@ class _Attempt:
 
 def run_instance(context: RunContext, instance: Instance) -> Row:
     """Bring one instance to its row; raises RuntimeAttestationRefused when the server is not the admitted one."""
+    from docker.errors import DockerException
+
     context.paths(instance.instance_id).directory.mkdir(exist_ok=True)
+    attempt = _Attempt(context, instance, 1)
     try:
-        decision = decide(context, instance.instance_id)
-    except GatewayError as error:
-        # Whether a task is live is not known, so none is submitted (design I5).
-        return append_row(
-            context,
-            instance.instance_id,
-            "failed",
-            SettledBy.UNREACHABLE,
-            attempt=1,
-            error=str(error),
-            details={"infrastructure": True},
-        )
-    attempt = _Attempt(context, instance, decision.attempt)
-    if decision.step is Step.SKIP and decision.row is not None:
-        return repeat_row(context, decision.row, "skipped", "skipped_existing_submission", "already done")
-    if decision.step is Step.KEEP and decision.row is not None:
-        why = f"not solved again without --retry {decision.row.reason_code}"
-        return repeat_row(context, decision.row, decision.row.status, decision.row.reason_code, why)
-    try:
-        if decision.step is Step.ATTACH and decision.checkpoint is not None:
-            return _attach(attempt, decision.checkpoint)
-        return _solve(attempt, decision.checkpoint if decision.step is Step.REPOST else None)
-    except NotReady as error:
+        return _go(attempt, decide(context, instance.instance_id))
+    except (GatewayError, DockerException) as error:
+        # Whether a task is live is not known, so none is submitted (design I5); a resume asks again.
+        return _failed(attempt, SettledBy.UNREACHABLE, str(error), infrastructure=True)
+    except (NotReady, CleanroomUnfit) as error:
+        reason = error.reason if isinstance(error, NotReady) else "cleanroom_preflight_failed"
         return append_row(
             context,
             attempt.id,
             "blocked",
-            error.reason,
+            reason,
             attempt=attempt.number,
             error=str(error),
-            details={"infrastructure": error.infrastructure},
+            details={"infrastructure": not isinstance(error, NotReady) or error.infrastructure},
             durations=attempt.durations,
         )
 
 
-def _solve(attempt: _Attempt, repost: TaskCheckpoint | None) -> Row:
+def _go(attempt: _Attempt, decision: Decision) -> Row:
+    context, row = attempt.context, decision.row
+    attempt.number = decision.attempt
+    if decision.step is Step.SKIP and row is not None:
+        return repeat_row(context, row, "skipped", "skipped_existing_submission", "already done")
+    if decision.step is Step.KEEP and row is not None:
+        return repeat_row(
+            context, row, row.status, row.reason_code, f"not solved again without --retry {row.reason_code}"
+        )
+    if decision.step is Step.ATTACH and decision.checkpoint is not None:
+        return _attach(attempt, decision.checkpoint)
+    return _solve(attempt, repost=decision.step is Step.REPOST)
+
+
+def _solve(attempt: _Attempt, *, repost: bool) -> Row:
     context, number = attempt.context, attempt.number
-    clear_room(context, attempt.instance, number)
+    clear_rooms(context, attempt.instance, number)
     context.paths(attempt.id).set_attempt_aside(number if repost else number - 1)
     started = time.monotonic()
     room = prepare_room(context, attempt.instance, number)
@@ -100,11 +103,11 @@ def _solve(attempt: _Attempt, repost: TaskCheckpoint | None) -> Row:
             )
         life = _life(attempt, room)
         checkpoint = TaskCheckpoint(task_id=str(body["task_id"]), attempt=number, container=room.cleanroom.spec.name)
-        submitted = _submit(attempt, life, body, checkpoint)
+        submitted = _submit(attempt, life, body, checkpoint, room)
         return submitted if isinstance(submitted, Row) else _watch(attempt, life, submitted, room)
     finally:
         if not attempt.task_may_live:
-            clear_room(context, attempt.instance, number)
+            clear_rooms(context, attempt.instance, number)
 
 
 def _attach(attempt: _Attempt, checkpoint: TaskCheckpoint) -> Row:
@@ -114,14 +117,14 @@ def _attach(attempt: _Attempt, checkpoint: TaskCheckpoint) -> Row:
     record = context.gateway.task(checkpoint.task_id)
     if room is None and (record is None or not record.final):
         cancel_quietly(context.gateway, checkpoint.task_id)
-        clear_room(context, attempt.instance, attempt.number)
+        clear_rooms(context, attempt.instance, attempt.number)
         return _failed(attempt, SettledBy.EXECUTOR_LOST, "the cleanroom of the live task is gone", infrastructure=True)
     attempt.task_may_live = True
     try:
         return _watch(attempt, _life(attempt, room), checkpoint, room)
     finally:
         if not attempt.task_may_live:
-            clear_room(context, attempt.instance, attempt.number)
+            clear_rooms(context, attempt.instance, attempt.number)
 
 
 def _write_task(attempt: _Attempt, room: Room) -> dict[str, object]:
@@ -144,13 +147,15 @@ def _write_task(attempt: _Attempt, room: Room) -> dict[str, object]:
 
 
 def _submit(
-    attempt: _Attempt, life: TaskLife, body: dict[str, object], checkpoint: TaskCheckpoint
+    attempt: _Attempt, life: TaskLife, body: dict[str, object], checkpoint: TaskCheckpoint, room: Room
 ) -> TaskCheckpoint | Row:
     context = attempt.context
     with context.submitting:
         attempt.durations["queued"] = context.wait_for_idle_worker()
         if context.stop.is_set():
             return append_row(context, attempt.id, "not_attempted", "interrupted", attempt=attempt.number)
+        if attempt.durations["queued"] > _RENEW_AFTER_SEC:
+            room.cleanroom.renew()
         context.confirm_server()
         attempt.task_may_live = True
         try:
@@ -191,7 +196,7 @@ def _settled(
         "server_reason": outcome.reason,
         "infrastructure": outcome.infrastructure,
         "degraded": outcome.degraded or trouble is not None,
-        "protection": room.protection if room else "",
+        "protection": reference_facts(context, attempt.instance)[1],
         "cleanroom_trouble": trouble,
     }
     if not outcome.completed:
@@ -206,10 +211,10 @@ def _settled(
             durations=attempt.durations,
             cost=cost,
         )
-    return _package(attempt, room, details, cost)
+    return _package(attempt, details, cost)
 
 
-def _package(attempt: _Attempt, room: Room | None, details: dict[str, object], cost: dict[str, object]) -> Row:
+def _package(attempt: _Attempt, details: dict[str, object], cost: dict[str, object]) -> Row:
     context, paths = attempt.context, attempt.context.paths(attempt.id)
     started = time.monotonic()
     try:
@@ -217,7 +222,7 @@ def _package(attempt: _Attempt, room: Room | None, details: dict[str, object], c
             paths.workspace,
             paths.directory,
             protected_paths=context.options.protected_paths or DEFAULT_PROTECTED_PATHS,
-            reference_sha256=(room.reference_sha256 if room else "") or None,
+            reference_sha256=reference_facts(context, attempt.instance)[0] or None,
         )
     except (SubmissionFailed, OSError) as error:
         return append_row(

@@ -1,6 +1,5 @@
 """Everything that must be true before a run spends money, asked in the order of the exit codes."""
 
-import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from obo_bench.gateway.errors import GatewayError, GatewayRefused
 from obo_bench.gateway.wire import State
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.settings import (
+    SettingsFile,
     check_solve_model,
     credentials,
     load_settings,
@@ -33,8 +33,6 @@ class Server:
     """Its client."""
     attestation: Attestation
     """Who it is."""
-    state: State
-    """Its load at admission."""
 
 
 def open_server(session: Session, options: RunOptions, reporter: Reporter) -> Server:
@@ -42,11 +40,21 @@ def open_server(session: Session, options: RunOptions, reporter: Reporter) -> Se
 
     Raises RuntimeAttestationRefused, or PreflightRefused for readiness, password, settings and model.
     """
-    source = session.manifest.source
     settings = load_settings(options.settings_path, named=options.settings_named)
     session.redactor.learn(settings.secrets())
     password = password_from_environment() or str(settings.values.get("OUROBOROS_NETWORK_PASSWORD") or "") or None
     client = GatewayClient(options.url, password=password)
+    try:
+        return _admit_server(session, options, settings, client, reporter)
+    except BaseException:
+        client.close()
+        raise
+
+
+def _admit_server(
+    session: Session, options: RunOptions, settings: SettingsFile, client: GatewayClient, reporter: Reporter
+) -> Server:
+    source = session.manifest.source
     attestation = runtime_attestation(
         client,
         repo_dir=options.repo_dir,
@@ -57,11 +65,11 @@ def open_server(session: Session, options: RunOptions, reporter: Reporter) -> Se
     session.manifest.extra.runtime_attestation = attestation.model_dump(by_alias=True)
     session.checkpoint()
     require_attested(attestation)
-    state = wait_until_ready(client, reporter)
+    wait_until_ready(client, reporter)
     live = _live_settings(client)
-    record_settings(session, options, settings.path, present=settings.present, live=live)
+    record_settings(session, options, settings, live)
     session.manifest.harness["solve_model"] = check_solve_model(options.solve_model, settings, live)
-    return Server(client, attestation, state)
+    return Server(client, attestation)
 
 
 def wait_until_ready(client: GatewayClient, reporter: Reporter, wait_sec: float = READY_WAIT_SEC) -> State:
@@ -84,15 +92,13 @@ def wait_until_ready(client: GatewayClient, reporter: Reporter, wait_sec: float 
         time.sleep(0.5)
 
 
-def record_settings(
-    session: Session, options: RunOptions, path: os.PathLike[str], *, present: bool, live: dict[str, Any]
-) -> None:
+def record_settings(session: Session, options: RunOptions, settings: SettingsFile, live: dict[str, Any]) -> None:
     """Record what the live server says of itself: models and bounds in clear, keys as present or absent."""
     session.manifest.model_slots = model_slots(live)
     session.manifest.provider_credentials = credentials(live)
     session.manifest.harness["settings"] = {
-        "path": str(path),
-        "present": present,
+        "path": str(settings.path),
+        "present": settings.present,
         "named": options.settings_named,
         "live": shown_settings(live),
         "bind_port": (live.get("_meta") or {}).get("bind_port"),

@@ -47,6 +47,8 @@ class Room:
 
 def prepare_room(context: RunContext, instance: Instance, attempt: int) -> Room:
     """Make everything that the task needs; raises NotReady and leaves no container, volume or half a workspace."""
+    from docker.errors import DockerException
+
     spec = context.room_spec(instance, attempt, protected=True)
     try:
         image = ensure_image(context.engine, spec.image, context.options.pull, context.reporter, wait=context.stop.wait)
@@ -56,37 +58,41 @@ def prepare_room(context: RunContext, instance: Instance, attempt: int) -> Room:
         raise NotReady(error.reason, str(error), infrastructure=error.reason != "image_not_found") from error
     except WorkspacePrepareFailed as error:
         raise NotReady("workspace_prepare_failed", str(error)) from error
-    except CleanroomUnfit as error:
+    except (CleanroomUnfit, DockerException) as error:
         raise NotReady("cleanroom_preflight_failed", str(error)) from error
 
 
 def find_room(context: RunContext, instance: Instance, attempt: int) -> Room | None:
     """Return the room of an earlier invocation if it is still as it must be."""
+    digest, protection = reference_facts(context, instance)
+    cleanroom = Cleanroom.find(context.engine, context.room_spec(instance, attempt, protected=protection == "os"))
+    return Room(cleanroom, digest, protection) if cleanroom is not None else None
+
+
+def reference_facts(context: RunContext, instance: Instance) -> tuple[str, str]:
+    """Return hash and protection level of the attempt's reference, empty where nothing was recorded."""
     facts = read_json_object(context.paths(instance.instance_id).directory / ROOM_NAME) or {}
-    spec = context.room_spec(instance, attempt, protected=facts.get("protection") == "os")
-    cleanroom = Cleanroom.find(context.engine, spec)
-    if cleanroom is None:
-        return None
-    return Room(cleanroom, str(facts.get("reference_sha256", "")), str(facts.get("protection", "")))
+    return str(facts.get("reference_sha256", "")), str(facts.get("protection", ""))
 
 
-def clear_room(context: RunContext, instance: Instance, attempt: int) -> None:
-    """Remove container and volume of an attempt, with whatever still runs in them."""
-    spec = context.room_spec(instance, attempt, protected=True)
-    remove_cleanroom(context.engine, spec.name, spec.reference_volume, spec.labels)
+def clear_rooms(context: RunContext, instance: Instance, last_attempt: int) -> None:
+    """Remove containers and volumes up to an attempt, with whatever still runs in them; a failure is only told."""
+    from docker.errors import DockerException
+
+    for attempt in range(1, last_attempt + 1):
+        spec = context.room_spec(instance, attempt, protected=True)
+        try:
+            remove_cleanroom(context.engine, spec.name, spec.reference_volume, spec.labels)
+        except (DockerException, OSError) as error:
+            context.reporter.event(f"container {spec.name} cannot be removed: {error}", instance.instance_id)
 
 
 def _build(context: RunContext, spec: CleanroomSpec) -> Room:
-    from docker.errors import DockerException
-
     volume = spec.reference_volume
     try:
         if volume:
             context.engine.client.volumes.create(volume, labels=dict(spec.labels))
         return _seed_and_start(context, spec)
-    except DockerException as error:
-        _discard(context, spec)
-        raise NotReady("cleanroom_preflight_failed", f"the engine refused: {error}") from error
     except BaseException:
         _discard(context, spec)
         raise
@@ -95,7 +101,7 @@ def _build(context: RunContext, spec: CleanroomSpec) -> Room:
 def _discard(context: RunContext, spec: CleanroomSpec) -> None:
     from docker.errors import DockerException
 
-    with suppress(DockerException):
+    with suppress(DockerException, OSError):
         remove_cleanroom(context.engine, spec.name, spec.reference_volume, spec.labels)
 
 

@@ -4,9 +4,8 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from obo_bench import __version__
 from obo_bench.core.ledger import Row
@@ -16,11 +15,16 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import forbidden_places
 from obo_bench.core.session import AdmissionRequest, Session, benchmark_session
 from obo_bench.engine.cleanroom import NONCE_LABEL, RUN_LABEL
-from obo_bench.engine.daemon import Engine
+from obo_bench.programbench.collection_rules import CollectionRules
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.selection import check_selector
 
+if TYPE_CHECKING:
+    from obo_bench.programbench.context import RunContext
+
 OFFICIAL_SHUFFLE_SEED = 42
+EVALUATOR_CPUS = 4
+"""Cores of an evaluator's container, where the engine has so many; the package's own default of 10 fails on less."""
 _EVALUATION_LIMIT_SEC = 7 * 24 * 3600.0
 """The official limits per step bound an evaluation; this only ends one that hangs outside of them."""
 
@@ -45,6 +49,7 @@ def run_programbench(options: RunOptions, reporter: Reporter) -> RunResult:
     Raises UsageError for values that mean nothing, a Refusal before money is spent, Interrupted on a signal.
     """
     check_selector(options.selector)
+    CollectionRules.protecting(options.protected_paths)
     with benchmark_session(admission(options)) as session:
         if session.left_behind:
             reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
@@ -61,7 +66,15 @@ def admission(options: RunOptions) -> AdmissionRequest:
         forbidden=forbidden_places(options.repo_dir, options.settings_path),
         allow_dirty_seed=options.allow_dirty_seed,
         expect=options.expect,
-        fields={"timeout_sec": options.timeout_sec},
+        fields={
+            "timeout_sec": options.timeout_sec,
+            "output_paths": {
+                "ledger": "result_index.jsonl",
+                "instance_order": "instance_order.json",
+                "grade_summary": "grade_summary.json",
+                "evaluation": "programbench_eval_result.json",
+            },
+        },
         harness={
             "obo_bench": __version__,
             "python": platform.python_version(),
@@ -69,6 +82,10 @@ def admission(options: RunOptions) -> AdmissionRequest:
             "dry_run": options.dry_run,
             "solve_model": options.solve_model,
             "workers": options.workers,
+            "pull": options.pull,
+            "redo_existing": options.redo_existing,
+            "retry": list(options.retry),
+            "accept_config_change": options.accept_config_change,
             "difficulty": list(options.selector.difficulty),
             "selector": {
                 "filter": options.selector.filter,
@@ -90,64 +107,27 @@ def admission(options: RunOptions) -> AdmissionRequest:
 
 
 def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResult:
-    from obo_bench.engine.daemon import connect_engine
-    from obo_bench.programbench.context import RunContext, evaluator_environment, limits
-    from obo_bench.programbench.evaluator import preflight_evaluator
+    from obo_bench.programbench.gates import pass_gates
     from obo_bench.programbench.instance import run_instance
-    from obo_bench.programbench.instances import load_instances, programbench_version
-    from obo_bench.programbench.order import fix_order
-    from obo_bench.programbench.preflight import open_server
     from obo_bench.programbench.scheduler import run_all
-    from obo_bench.programbench.selection import select
 
-    server = None
-    if options.dry_run:
-        session.manifest.extra.runtime_attestation = {"skipped": "dry_run"}
-    else:
-        server = open_server(session, options, reporter)
-    session.manifest.harness["programbench"] = programbench_version()
-    session.manifest.dataset = f"programbench {programbench_version()}"
-    chosen = select(load_instances(), options.selector)
-    session.manifest.requested_task_ids = [instance.instance_id for instance in chosen]
-    session.manifest.requested_count = len(chosen)
-    engine = connect_engine()
-    session.manifest.harness |= {"engine": engine.facts(), "docker": version("docker")}
-    if options.evaluate:
-        preflight_evaluator(evaluator_environment(engine, os.environ))
-    nonce = fix_order(session.run_root, session.manifest.requested_task_ids, allow_change=options.accept_config_change)
-    cpus, memory, notices = limits(engine, options)
-    session.manifest.harness |= {"run_nonce": nonce, "notices": notices}
-    session.gates_passed()
-    for notice in notices:
-        reporter.event(notice)
-    context = RunContext(
-        session=session,
-        options=options,
-        engine=engine,
-        client=server.client if server else None,
-        reporter=reporter,
-        nonce=nonce,
-        runtime_version=server.attestation.runtime_version if server else None,
-        cpus=cpus,
-        memory_bytes=memory,
-    )
+    context, chosen = pass_gates(session, options, reporter)
     try:
         schedule = run_all(context, chosen, run_instance)
     finally:
         session.manifest.harness["images"] = context.images
+        context.close()
     counts = _count(session, list(schedule.rows.values()))
     if schedule.stopped:
         reporter.event(f"stopped: {schedule.detail}")
-        session.manifest.extra.error = None
         session.manifest.harness["stopped"] = schedule.detail
-        outcome: Outcome = "stopped_provenance" if schedule.refusal else "stopped_systemic"
-        session.conclude(outcome, ExitCode.STOPPED)
-        return RunResult(options.run_root, outcome, counts, None)
+        session.conclude("stopped_provenance" if schedule.refusal else "stopped_systemic", ExitCode.STOPPED)
+        return RunResult(options.run_root, session.outcome, counts, None)
     _conclude(session, options, counts)
     grades = None
     if options.evaluate and not options.dry_run:
         session.checkpoint()
-        grades = _evaluate(session, engine, nonce, schedule.rows, reporter)
+        grades = _evaluate(session, context, schedule.rows)
     return RunResult(options.run_root, session.outcome, counts, grades)
 
 
@@ -181,25 +161,27 @@ def _cost(rows: Sequence[Row]) -> dict[str, Any]:
     return {"known_usd": round(sum(amounts), 6), "known": len(amounts), "unknown": len(known) - len(amounts)}
 
 
-def _evaluate(session: Session, engine: Engine, nonce: str, rows: dict[str, Row], reporter: Reporter) -> dict[str, Any]:
+def _evaluate(session: Session, context: "RunContext", rows: dict[str, Row]) -> dict[str, Any]:
     """Grade with the official evaluator; an ungraded submission outranks failed instances (exit 6)."""
     from obo_bench.programbench.context import evaluator_environment
-    from obo_bench.programbench.evaluator import EvaluationRequest, evaluate_submissions
+    from obo_bench.programbench.evaluation_request import EvaluationRequest
+    from obo_bench.programbench.evaluator import evaluate_submissions
     from obo_bench.programbench.graded_rows import append_grades
 
-    requested = tuple(session.manifest.requested_task_ids or ())
+    run_labels = {RUN_LABEL: session.run_root.name, NONCE_LABEL: context.nonce}
     outcome = evaluate_submissions(
         EvaluationRequest(
             run_root=session.run_root,
-            requested_ids=requested,
+            requested_ids=tuple(session.manifest.requested_task_ids or ()),
             submissions={name: row.submission_sha256 for name, row in rows.items() if row.submission_sha256},
-            docker_cpus=min(4, engine.cpus),
+            docker_cpus=min(EVALUATOR_CPUS, context.engine.cpus),
             timeout_sec=_EVALUATION_LIMIT_SEC,
-            environ=evaluator_environment(engine, os.environ),
-            labels={RUN_LABEL: session.run_root.name, NONCE_LABEL: nonce, "obo-bench.role": "evaluator"},
+            environ=evaluator_environment(context.engine, os.environ),
+            # The role keeps the evaluator's sweep away from cleanrooms of the same run.
+            labels={**run_labels, "obo-bench.role": "evaluator"},
             invocation=session.invocation,
         ),
-        reporter,
+        context.reporter,
     )
     append_grades(session.ledger, rows, outcome.summary)
     session.manifest.official_command = list(outcome.command)
@@ -208,6 +190,6 @@ def _evaluate(session: Session, engine: Engine, nonce: str, rows: dict[str, Row]
     if failed:
         session.conclude("official_eval_error", ExitCode.EVALUATION)
     document = outcome.summary.document()
-    return {name: document.get(name) for name in ("requested", "submitted", "pass", "fail", "ungraded")} | {
+    return {name: document[name] for name in ("requested", "submitted", "pass", "fail", "ungraded")} | {
         "scores": {name: grade.score for name, grade in outcome.summary.instances.items()}
     }

@@ -1,0 +1,71 @@
+"""The gates of a run, in the order of their exit codes; after the last one the invocation owns the run root."""
+
+import os
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from obo_bench.core.reporter import Reporter
+from obo_bench.core.session import Session
+from obo_bench.engine.daemon import connect_engine
+from obo_bench.programbench.context import RunContext, evaluator_environment, limits
+from obo_bench.programbench.evaluator import preflight_evaluator
+from obo_bench.programbench.instances import Instance, load_instances, programbench_version
+from obo_bench.programbench.options import RunOptions
+from obo_bench.programbench.order import fix_order
+from obo_bench.programbench.preflight import Server, open_server
+from obo_bench.programbench.selection import select
+
+
+def pass_gates(session: Session, options: RunOptions, reporter: Reporter) -> tuple[RunContext, Sequence[Instance]]:
+    """Return what the run works with, everything recorded; raises the typed refusal of the first gate that objects."""
+    server = _server(session, options, reporter)
+    try:
+        chosen = _selection(session, options)
+        context = _context(session, options, reporter, server)
+    except BaseException:
+        if server:
+            server.client.close()
+        raise
+    session.gates_passed()
+    for notice in session.manifest.harness["notices"]:
+        reporter.event(notice)
+    return context, chosen
+
+
+def _server(session: Session, options: RunOptions, reporter: Reporter) -> Server | None:
+    if options.dry_run:
+        session.manifest.extra.runtime_attestation = {"skipped": "dry_run"}
+        return None
+    return open_server(session, options, reporter)
+
+
+def _selection(session: Session, options: RunOptions) -> Sequence[Instance]:
+    manifest = session.manifest
+    manifest.harness["programbench"] = programbench_version()
+    manifest.dataset = f"programbench {programbench_version()}"
+    chosen = select(load_instances(), options.selector)
+    manifest.requested_task_ids = [instance.instance_id for instance in chosen]
+    manifest.requested_count = len(chosen)
+    return chosen
+
+
+def _context(session: Session, options: RunOptions, reporter: Reporter, server: Server | None) -> RunContext:
+    manifest = session.manifest
+    engine = connect_engine()
+    manifest.harness |= {"engine": engine.facts(), "docker": version("docker")}
+    if options.evaluate:
+        preflight_evaluator(evaluator_environment(engine, os.environ))
+    nonce = fix_order(session.run_root, manifest.requested_task_ids or [], allow_change=options.accept_config_change)
+    cpus, memory, notices = limits(engine, options)
+    manifest.harness |= {"run_nonce": nonce, "notices": notices}
+    return RunContext(
+        session=session,
+        options=options,
+        engine=engine,
+        client=server.client if server else None,
+        reporter=reporter,
+        nonce=nonce,
+        runtime_version=server.attestation.runtime_version if server else None,
+        cpus=cpus,
+        memory_bytes=memory,
+    )
