@@ -83,7 +83,9 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):
+        except ValueError:
+            continue
+        except OSError:
             # A closed pipe is not an error of the run; what is left in the buffer has no reader.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

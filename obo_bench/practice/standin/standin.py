@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 
@@ -59,16 +60,18 @@ def serve(config: StandInConfig, announce: Callable[[str], None]) -> None:
 
     To be called in the main thread. Raises UsageError and OSError like `StandIn`.
     """
-    asked = threading.Event()
+    asked: list[int] = []
 
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        asked.set()
+    def ask(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
 
     stand_in = StandIn(config)
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         announce(stand_in.start())
-        asked.wait()
+        # No endless wait on a lock: a signal that another thread receives would not end it.
+        while not asked:
+            time.sleep(_POLL_SEC)
     finally:
         stand_in.stop()
         for number, handler in before.items():

@@ -1,0 +1,289 @@
+"""The client against real sockets that behave badly, and the life of a task against a real stand-in."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from obo_bench.core.files import write_json
+from obo_bench.core.reporter import SilentReporter
+from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
+from obo_bench.gateway.client import GatewayClient
+from obo_bench.gateway.errors import GatewayAnswerInvalid, GatewayError, GatewayRefused, GatewayUnreachable
+from obo_bench.gateway.lifecycle import SettledBy, TaskLife, TaskRejected, retire
+from obo_bench.gateway.outcome import cost_of, judge
+from obo_bench.gateway.wire import TaskRecord
+from tests.conftest import git
+
+Serve = Callable[..., str]
+
+
+@contextmanager
+def raw_server(*parts: bytes, pause: float = 0.0) -> Iterator[str]:
+    """Send these bytes to every connection, whatever it asks."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    done = threading.Event()
+
+    def answer() -> None:
+        while not done.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(65536)
+                try:
+                    for part in parts:
+                        connection.sendall(part)
+                        done.wait(pause)
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        done.set()
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(10)
+
+
+def http(status: str, body: bytes, *headers: str) -> bytes:
+    head = "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *headers])
+    return head.encode() + b"\r\n\r\n" + body
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (http("200 OK", b"<html>", "Content-Type: text/html"), GatewayAnswerInvalid),
+        (http("200 OK", b"[" * 100_000), GatewayAnswerInvalid),
+        (http("200 OK", b'{"runtime_version": {"a": 1}}'), GatewayAnswerInvalid),
+        (http("302 Found", b"", "Location: http://127.0.0.1:1/"), GatewayAnswerInvalid),
+        (http("500 Oops", b"plain words"), GatewayRefused),
+        (b"", GatewayUnreachable),
+        (b"SSH-2.0-OpenSSH\r\n", GatewayUnreachable),
+        (http("200 OK", b"{}")[:-1], GatewayUnreachable),
+    ],
+)
+def test_bad_answers_are_typed(answer: bytes, error: type[GatewayError]) -> None:
+    with raw_server(answer) as url, GatewayClient(url) as client, pytest.raises(error) as raised:
+        client.health()
+    assert url in str(raised.value)
+
+
+def test_an_answer_that_trickles_is_cut_at_the_deadline() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+    started = time.monotonic()
+    with raw_server(head, *[b" "] * 1000, pause=0.1) as url, GatewayClient(url, deadline_sec=1.0) as client:
+        with pytest.raises(GatewayUnreachable):
+            client.health()
+        assert time.monotonic() - started < 5
+
+
+def test_a_proxy_in_the_environment_is_not_taken(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with GatewayClient(serve()) as client:
+        assert client.health().runtime_version == "6.75.0"
+
+
+def test_every_call_against_the_stand_in(serve: Serve) -> None:
+    with GatewayClient(serve()) as client:
+        assert client.state().ready
+        assert client.state().idle_workers == 2
+        assert client.settings()["OUROBOROS_MODEL"] == "practice::scripted-solver"
+        assert client.task("nobody") is None
+        assert client.cancel("nobody") is False
+        assert not client.queue().holds("nobody")
+        with pytest.raises(GatewayRefused, match="task_id must match"):
+            client.task("-bad")
+
+
+class Room:
+    """One task on a workspace without a container: enough to be accepted, and to wait or run."""
+
+    def __init__(self, tmp_path: Path, url: str, name: str = "one") -> None:
+        self.workspace = tmp_path / f"ws-{name}"
+        self.workspace.mkdir()
+        git(self.workspace, "init", "-q")
+        self.task_id = f"obo-test-{name}"
+        self.checkpoints = CheckpointFile(tmp_path / f"checkpoint-{name}.json")
+        self.client = GatewayClient(url)
+        self.stop = threading.Event()
+        self.trouble: str | None = None
+        self.life = TaskLife(
+            self.client,
+            self.checkpoints,
+            SilentReporter(),
+            subject=name,
+            stop=self.stop,
+            executor_trouble=lambda: self.trouble,
+        )
+
+    def body(self, **changes: Any) -> dict[str, Any]:
+        made = {
+            "task_id": self.task_id,
+            "description": "x",
+            "workspace_root": str(self.workspace),
+            "memory_mode": "empty",
+            "timeout_sec": 600,
+        }
+        return {**made, **changes}
+
+    def submit(self) -> TaskCheckpoint:
+        return self.life.submit(self.body(), TaskCheckpoint(task_id=self.task_id))
+
+
+@pytest.fixture
+def room(tmp_path: Path, serve: Serve) -> Iterator[Callable[..., Room]]:
+    made: list[Room] = []
+
+    def make(name: str = "one", url: str = "", **config: Any) -> Room:
+        made.append(Room(tmp_path, url or serve(**config), name))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.client.close()
+
+
+def test_a_second_submission_finds_the_first(room: Callable[..., Room]) -> None:
+    one = room(solve_delay_sec=30)
+    first = one.submit()
+    again = one.submit()
+    assert first.task_id == again.task_id == one.task_id
+    assert again.status in ("scheduled", "running")
+
+
+def test_the_intent_is_on_disk_when_the_server_refuses(room: Callable[..., Room]) -> None:
+    one = room()
+    with pytest.raises(TaskRejected, match="workspace_root is not a directory"):
+        one.life.submit(one.body(workspace_root="/no/such/place"), TaskCheckpoint(task_id=one.task_id))
+    stored = one.checkpoints.read()
+    assert stored is not None
+    assert stored.status == "intent"
+
+
+def test_a_paused_budget_does_not_wait_for_ever(room: Callable[..., Room]) -> None:
+    one = room(scenario="budget-paused")
+    settled = one.life.watch(one.submit(), 60)
+    assert settled.by is SettledBy.BUDGET_PAUSED
+    record = one.client.task(one.task_id)
+    assert record is not None
+    assert record.final
+
+
+def test_trouble_of_the_executor_cancels_the_task(room: Callable[..., Room]) -> None:
+    one = room(solve_delay_sec=60)
+    one.trouble = "gone"
+    settled = one.life.watch(one.submit(), 60)
+    assert (settled.by, settled.detail) == (SettledBy.EXECUTOR_LOST, "gone")
+    record = one.client.task(one.task_id)
+    assert record is not None
+    assert record.status == "cancelled"
+
+
+def test_the_watch_has_a_deadline_and_can_be_left(room: Callable[..., Room]) -> None:
+    one = room(solve_delay_sec=60)
+    checkpoint = one.submit()
+    assert one.life.watch(checkpoint, 0.5).by is SettledBy.TIMEOUT
+    one.stop.set()
+    assert one.life.watch(checkpoint, 60).by is SettledBy.DETACHED
+
+
+def test_a_new_attempt_ends_the_old_task_first(room: Callable[..., Room]) -> None:
+    one = room(solve_delay_sec=60)
+    one.submit()
+    retire(one.client, one.task_id)
+    record = one.client.task(one.task_id)
+    assert record is not None
+    assert record.status == "cancelled"
+    retire(one.client, "never-heard-of")
+
+
+def test_a_waiting_task_that_a_crash_lost_is_recognised(
+    tmp_path: Path, checkout: Path, room: Callable[..., Room], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("obo_bench.gateway.lifecycle.LOST_CHECK_SEC", 0.3)
+    data = tmp_path / "workspace" / "data"
+    command = (
+        "import sys; from pathlib import Path; from obo_bench.practice.standin import StandInConfig, serve;"
+        "serve(StandInConfig(repo_dir=Path(sys.argv[1]), data_dir=Path(sys.argv[2]), workers=1, solve_delay_sec=60),"
+        "lambda text: None)"
+    )
+    server = subprocess.Popen([sys.executable, "-c", command, str(checkout), str(data)])
+    port_file = data / "state" / "server_port"
+    while not port_file.exists() or not port_file.read_text().strip():
+        time.sleep(0.05)
+    url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+    busy, waiting = room("busy", url=url), room("waiting", url=url)
+    busy.submit()
+    deadline = time.monotonic() + 30
+    while waiting.client.state().running_count == 0 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    waiting.submit()
+    server.kill()
+    server.wait()
+    again = room("again", data_dir=data, workers=1)
+    life = TaskLife(
+        again.client, waiting.checkpoints, SilentReporter(), subject="w", stop=again.stop, executor_trouble=lambda: None
+    )
+    settled = life.watch(TaskCheckpoint(task_id=waiting.task_id), 60)
+    assert settled.by is SettledBy.LOST
+    retire(again.client, waiting.task_id)
+
+
+def record(**fields: Any) -> TaskRecord:
+    return TaskRecord.model_validate(fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"status": "completed", "reason_code": "final_message"}, (True, False, False, "final_message")),
+        ({"status": "completed", "reason_code": "deadline_local"}, (True, False, False, "deadline_local")),
+        ({"status": "completed", "reason_code": "provider_unavailable"}, (True, False, True, "provider_unavailable")),
+        ({"status": "completed", "reason_code": "budget_exhausted"}, (True, False, True, "budget_exhausted")),
+        ({"status": "failed", "reason_code": "provider_unavailable"}, (False, True, False, "provider_unavailable")),
+        ({"status": "failed", "reason_code": "llm_api_error"}, (False, True, False, "llm_api_error")),
+        ({"status": "failed", "reason_code": "brand_new_code"}, (False, False, False, "brand_new_code")),
+        ({"status": "failed"}, (False, False, False, "task_not_completed")),
+        ({"status": "cancelled", "reason_code": "cancelled"}, (False, True, False, "cancelled")),
+        (
+            {"status": "failed", "reason_code": "x", "outcome_axes": {"execution": {"status": "infra_failed"}}},
+            (False, True, False, "x"),
+        ),
+    ],
+)
+def test_who_failed(fields: dict[str, Any], expected: tuple[bool, bool, bool, str]) -> None:
+    outcome = judge(record(**fields))
+    assert (outcome.completed, outcome.infrastructure, outcome.degraded, outcome.reason) == expected
+
+
+def test_unknown_cost_is_not_zero() -> None:
+    snapshot = record(status="completed", cost_usd=0.0, unknown_unmetered=8)
+    assert cost_of(snapshot)["usd"] is None
+    assert cost_of(record(status="completed", cost_usd=0.0984))["usd"] == 0.0984
+    final = cost_of(snapshot, {"cost_usd": 0.123, "cost_final": True, "unknown_unmetered": 0})
+    assert (final["usd"], final["final"], final["source"]) == (0.123, True, "task_cost_finalized")
+    breakdown = {"own_usd": 0.1, "accounted_upper_bound_usd": 0.123, "cost_final": True}
+    assert cost_of(record(status="completed", cost_breakdown=breakdown))["usd"] == 0.123
+
+
+def test_a_checkpoint_that_is_no_checkpoint_is_none(tmp_path: Path) -> None:
+    file = CheckpointFile(tmp_path / "c.json")
+    assert file.read() is None
+    write_json(file.path, {"schema": "other"})
+    assert file.read() is None
+    assert file.write(TaskCheckpoint(task_id="t")).ts_unix > 0
+    assert file.read() is not None
