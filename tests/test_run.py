@@ -1,5 +1,6 @@
 """`programbench run` on real parts: Docker, git, sockets, the official package; only the agent is scripted."""
 
+import hashlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from obo_bench.practice.standin import StandIn, StandInConfig
 from tests.conftest import Done, git, obo
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]
@@ -29,10 +31,12 @@ class Bench:
         self.root = self.runs / "programbench" / "r"
         self.instance = self.root / IID
         self.data = checkout.parent / "data"
+        self.chosen = [IID]
 
     def arguments(self, url: str, *more: str) -> list[str]:
+        chosen = [part for name in self.chosen for part in ("--instance-id", name)]
         base = ["programbench", "run", "--repo-dir", str(self.checkout), "--ouroboros-url", url, "--run-id", "r"]
-        base += ["--runs-root", str(self.runs), "--instance-id", IID, "--memory", "512m", "--cpus", "1", "--json"]
+        base += ["--runs-root", str(self.runs), *chosen, "--memory", "512m", "--cpus", "1", "--json"]
         return [*base, "--timeout-sec", "600", *more]
 
     def run(self, url: str, *more: str) -> Done:
@@ -331,3 +335,58 @@ def test_the_agent_can_run_the_reference_but_not_take_it(bench: Bench, serve: Se
     assert inside("test -e /sys/class/net/eth0") != 0
     process.send_signal(signal.SIGKILL)
     process.communicate()
+
+
+def test_redo_solves_a_done_instance_again_and_keeps_the_first(bench: Bench, serve: Serve) -> None:
+    url = serve()
+    assert_solved(bench, bench.run(url))
+    first = bench.rows()[-1]["submission_sha256"]
+    assert_solved(bench, bench.run(url, "--redo-existing"))
+    assert len(bench.tasks()) == 2
+    assert bench.rows()[-1]["attempt"] == 2
+    kept = bench.instance / "attempts" / "01" / "submission.tar.gz"
+    assert hashlib.sha256(kept.read_bytes()).hexdigest() == first
+
+
+def test_what_the_agent_failed_is_solved_again_only_when_asked(bench: Bench, serve: Serve) -> None:
+    url = serve(scenario="unknown-reason")
+    reason = "practice_reason_of_tomorrow"
+    assert bench.run(url).status == 1
+    kept = bench.run(url)
+    assert kept.status == 1
+    assert [row["reason_code"] for row in bench.rows()] == [reason, reason]
+    assert "--retry" in bench.rows()[-1]["details"]["why"]
+    assert len(bench.tasks()) == 1
+    assert bench.run(url, "--retry", reason).status == 1
+    assert len(bench.tasks()) == 2
+
+
+def test_the_same_trouble_again_and_again_stops_the_run(bench: Bench, serve: Serve) -> None:
+    bench.chosen = [IID, "practice__runlength.0000002", "practice__colstat.0000003"]
+    done = bench.run(serve(scenario="infra"), "--workers", "2", "--eval")
+    assert done.status == 7
+    extra = done.manifest["extra"]
+    assert (extra["outcome"], extra["official_eval_status"]) == ("stopped_systemic", "not_run")
+    assert {row["reason_code"] for row in bench.rows()} == {"provider_unavailable"}
+    assert not (bench.root / "grade_summary.json").exists()
+
+
+def test_another_server_behind_the_address_stops_the_run(bench: Bench, checkout: Path) -> None:
+    bench.chosen = [IID, "practice__runlength.0000002"]
+    admitted = StandIn(StandInConfig(repo_dir=checkout, data_dir=bench.data, solve_delay_sec=60))
+    url = admitted.start()
+    process = bench.start(url, "--workers", "1")
+    until(bench.tasks)
+    until(lambda: "running" in "".join(map(Path.read_text, bench.root.glob("*/ouroboros_task_checkpoint.json"))))
+    admitted.stop()
+    other = StandIn(
+        StandInConfig(repo_dir=checkout, data_dir=bench.data, port=int(url.rpartition(":")[2]), version="6.80.0")
+    )
+    assert other.start() == url
+    process.communicate(timeout=90)
+    other.stop()
+    extra = bench.manifest()["extra"]
+    assert process.returncode == extra["exit_code"] == 7
+    assert extra["outcome"] == "stopped_provenance"
+    assert [row["reason_code"] for row in bench.rows()] == ["cancelled", "stopped_provenance"]
+    assert len(bench.tasks()) == 1

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.files import read_json_object
-from obo_bench.core.manifest import ErrorRecord, Outcome, RefusalRecord
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, ExitCode, Refusal
 from obo_bench.core.signals import Interrupted
 
 if TYPE_CHECKING:
+    from obo_bench.core.manifest import Outcome, RefusalRecord
     from obo_bench.core.session import Session
 
 _last: list[Path] = []
@@ -16,6 +16,8 @@ _last: list[Path] = []
 
 def describe(session: "Session", error: BaseException | None) -> None:
     """Fill outcome, exit status, refusal and error of the session's manifest."""
+    from obo_bench.core.manifest import ErrorRecord
+
     extra = session.manifest.extra
     outcome, status = (session.outcome, session.exit_code) if error is None else _of_error(error, session.outcome)
     extra.outcome, extra.exit_code = outcome, status
@@ -25,8 +27,10 @@ def describe(session: "Session", error: BaseException | None) -> None:
         extra.error = ErrorRecord(type=type(error).__name__, message=str(error))
 
 
-def refusal_record(refusal: Refusal) -> RefusalRecord:
+def refusal_record(refusal: Refusal) -> "RefusalRecord":
     """Return the refusal as it is written to the manifest and to the result envelope."""
+    from obo_bench.core.manifest import RefusalRecord
+
     return RefusalRecord(
         stage=refusal.stage.value,
         reason=refusal.reason,
@@ -62,7 +66,7 @@ def is_campaign_fatal(error: BaseException) -> bool:
     return isinstance(error, Refusal) and error.reason in CAMPAIGN_FATAL_PROVENANCE_REASONS
 
 
-def _of_error(error: BaseException, intended: Outcome) -> tuple[Outcome, int]:
+def _of_error(error: BaseException, intended: "Outcome") -> tuple["Outcome", int]:
     if isinstance(error, Refusal):
         return "refused", error.exit_code
     if isinstance(error, Interrupted):
@@ -74,7 +78,7 @@ def _of_error(error: BaseException, intended: Outcome) -> tuple[Outcome, int]:
     return "crashed", ExitCode.CRASHED
 
 
-def _of_system_exit(error: SystemExit, intended: Outcome) -> tuple[Outcome, int]:
+def _of_system_exit(error: SystemExit, intended: "Outcome") -> tuple["Outcome", int]:
     """An integer from below stays what it is; a text is what Python makes of it: status 1."""
     if error.code is None or error.code == 0:
         return intended, ExitCode.OK
