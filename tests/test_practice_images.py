@@ -19,7 +19,7 @@ from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.practice.branch_files import archive_files
 from obo_bench.practice.docker_cli import docker
-from obo_bench.practice.engine_setup import ensure_engine, start_daemon
+from obo_bench.practice.engine_setup import drop_stale_pid_file, ensure_engine, start_daemon
 from obo_bench.practice.images import ensure_images, image_reference
 from obo_bench.practice.overlay import write_overlay
 from obo_bench.practice.setup_error import PracticeSetupError
@@ -191,3 +191,12 @@ def test_without_an_engine_the_remedy_is_told(tmp_path: Path, monkeypatch: pytes
         ensure_engine(setup=True, reporter=SilentReporter())
     with pytest.raises(PreflightRefused, match="no container engine answers"):
         ensure_images(PRACTICE_TASKS, SilentReporter())
+
+
+def test_the_pid_file_of_a_dead_daemon_is_no_obstacle(tmp_path: Path) -> None:
+    file = tmp_path / "docker.pid"
+    for stale in (str(os.getpid()), "4194399", "not a number"):
+        file.write_text(stale)
+        drop_stale_pid_file(file)
+        assert not file.exists(), stale
+    drop_stale_pid_file(file)

@@ -22,6 +22,7 @@ from obo_bench.practice.setup_error import PracticeSetupError
 LOG = Path("/var/log/obo-bench-engine.log")
 """What apt and dockerd print."""
 _LOCK = Path("/run/obo-bench-engine.lock")
+PID_FILE = Path("/var/run/docker.pid")
 _LOCK_SECONDS = 900.0
 _APT_SECONDS = 600.0
 _START_SECONDS = 60.0
@@ -67,7 +68,21 @@ def _set_up(reporter: Reporter) -> None:
         if answered or not engine_complaint():
             return
         reporter.event(f"starting dockerd; log: {LOG}")
+        drop_stale_pid_file(PID_FILE)
         _wait_until_ready(start_daemon(["dockerd"], log))
+
+
+def drop_stale_pid_file(path: Path) -> None:
+    """Remove what a killed dockerd left: it would not start while any process has the number written there."""
+    try:
+        number = int(path.read_text("ascii"))
+        name = Path(f"/proc/{number}/comm").read_text("utf-8").strip()
+    except FileNotFoundError:
+        name = ""
+    except ValueError:
+        name = "unreadable"
+    if name != "dockerd":
+        path.unlink(missing_ok=True)
 
 
 def _missing_packages(answered: bool) -> list[str]:
