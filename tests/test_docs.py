@@ -1,4 +1,7 @@
-"""README says what the code does: its tables are compared with the code, its commands are the ones CI runs."""
+"""README says what the code does: its tables are compared with the code, its commands are the ones CI runs.
+
+`python -m tests.test_docs` writes the generated tables anew.
+"""
 
 import os
 import re
@@ -38,12 +41,12 @@ def reason_table() -> str:
     return "\n".join(["| reason | gate | status | waived by | what to do |", "|---|---|--:|---|---|", *rows])
 
 
-def test_exit_codes() -> None:
-    assert section("exit-codes") == exit_code_table()
+GENERATED = {"exit-codes": exit_code_table, "reasons": reason_table}
 
 
-def test_reasons() -> None:
-    assert section("reasons") == reason_table()
+@pytest.mark.parametrize("name", sorted(GENERATED))
+def test_generated_tables(name: str) -> None:
+    assert section(name) == GENERATED[name]()
 
 
 @pytest.mark.parametrize("command", sorted(command_names()))
@@ -91,3 +94,14 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
         assert f"<!-- {name} -->" in README
         assert f"readme_command {name}" in script
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def rewrite() -> None:
+    text = README
+    for name, table in GENERATED.items():
+        text = text.replace(f"<!-- {name} -->\n{section(name)}\n", f"<!-- {name} -->\n{table()}\n")
+    (ROOT / "README.md").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    rewrite()

@@ -225,6 +225,20 @@ def test_an_empty_selection(checkout: Path, tmp_path: Path, serve: Serve) -> Non
     assert done.manifest["requested_count"] is None
 
 
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", b"# nothing\n\n"])
+def test_a_file_of_ids_that_cannot_be_used(checkout: Path, tmp_path: Path, serve: Serve, content: bytes | None) -> None:
+    file = tmp_path / "ids.txt"
+    if content is not None:
+        file.write_bytes(content)
+    assert_refused(run(checkout, tmp_path, serve(), "--ids-file", file), 5, "ids_file_unreadable", str(file))
+
+
+def test_a_file_of_ids(checkout: Path, tmp_path: Path, serve: Serve) -> None:
+    file = tmp_path / "ids.txt"
+    file.write_text("# smoke\nno__such.0000000  # a comment\n\n")
+    assert_refused(run(checkout, tmp_path, serve(), "--ids-file", file), 5, "unknown_instance", "no__such.0000000")
+
+
 def test_no_docker(checkout: Path, tmp_path: Path, serve: Serve) -> None:
     nowhere = f"unix://{tmp_path}/no.sock"
     done = run(checkout, tmp_path, serve(), "--slice", "1", env={"DOCKER_HOST": nowhere})
@@ -234,7 +248,7 @@ def test_no_docker(checkout: Path, tmp_path: Path, serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("flag", "value"),
     [("--slice", "a:b"), ("--slice", "0:5:0"), ("--filter", "["), ("--difficulty", "silly"), ("--memory", "lots"),
-     ("--run-id", "a/b"), ("--ouroboros-url", "ftp://x"), ("--ids-file", "no-such-file")],
+     ("--run-id", "a/b"), ("--ouroboros-url", "ftp://x"), ("--timeout-sec", "inf"), ("--cpus", "inf")],
 )  # fmt: skip
 def test_values_that_mean_nothing(checkout: Path, tmp_path: Path, flag: str, value: str) -> None:
     assert_usage(run(checkout, tmp_path, "http://127.0.0.1:1", flag, value), tmp_path, flag, value)

@@ -1,5 +1,6 @@
 """`obo-bench programbench ...`."""
 
+import math
 import os
 from enum import StrEnum
 from pathlib import Path
@@ -108,13 +109,14 @@ def run(
         selector=Selector(
             difficulty=tuple(difficulty or ()),
             language=tuple(language or ()),
-            instance_ids=(*(instance_id or ()), *_ids(ids_file)),
+            instance_ids=tuple(instance_id or ()),
             filter=filter_,
             slice=slice_,
             shuffle=shuffle,
         ),
-        timeout_sec=timeout_sec,
-        cpus=cpus,
+        ids_file=ids_file.absolute() if ids_file else None,
+        timeout_sec=_finite("--timeout-sec", timeout_sec),
+        cpus=_finite("--cpus", cpus),
         memory=memory,
         workers=workers,
         pull="never" if skip_pull else pull.value,
@@ -157,16 +159,10 @@ def _checkout(named: Path | None) -> Path:
     )
 
 
-def _ids(path: Path | None) -> tuple[str, ...]:
-    if path is None:
-        return ()
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"--ids-file {str(path)!r} cannot be read: {error}; name a text file with one id a line"
-        ) from error
-    return tuple(name for line in lines if (name := line.partition("#")[0].strip()))
+def _finite(flag: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise UsageError(f"{flag} {value}: give a finite number")
+    return value
 
 
 def _address(url: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from obo_bench.core.files import read_json_object, sync_directory, write_json
+from obo_bench.core.files import read_json_object, sync_directory, write_bytes, write_json
 
 
 class ManifestStore:
@@ -61,8 +61,7 @@ class ManifestStore:
     def _set_aside(self, earlier: dict[str, Any]) -> None:
         number = len(list(self._aside.iterdir()))
         name = str(earlier.get("invocation") or f"unreadable-{number}")
-        (self._aside / f"{Path(name).name}.json").write_bytes(self._final.read_bytes())
-        sync_directory(self._aside)
+        write_bytes(self._aside / f"{Path(name).name}.json", self._final.read_bytes())
 
 
 def _summary(manifest: dict[str, Any]) -> dict[str, Any]:

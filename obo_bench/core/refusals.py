@@ -108,6 +108,7 @@ REASONS: Mapping[str, Reason] = {
         Stage.PREFLIGHT, "use a server on this machine that can read the runs root, or move it with --runs-root"
     ),
     "dataset_unavailable": Reason(Stage.PREFLIGHT, "reinstall the programbench package"),
+    "ids_file_unreadable": Reason(Stage.PREFLIGHT, "name a UTF-8 text file with one instance id a line"),
     "empty_selection": Reason(Stage.PREFLIGHT, "widen --filter, --slice, --difficulty or --language"),
     "unknown_instance": Reason(Stage.PREFLIGHT, "correct --instance-id; the message lists near matches"),
     "engine_unreachable": Reason(Stage.PREFLIGHT, "start Docker, or set DOCKER_HOST or the docker context"),

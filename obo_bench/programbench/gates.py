@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
 from obo_bench.core.reporter import Reporter
@@ -13,7 +14,7 @@ from obo_bench.programbench.instances import Instance, load_instances, programbe
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.order import fix_order
 from obo_bench.programbench.preflight import Server, open_server
-from obo_bench.programbench.selection import select
+from obo_bench.programbench.selection import read_ids, select
 
 
 def pass_gates(session: Session, options: RunOptions, reporter: Reporter) -> tuple[RunContext, Sequence[Instance]]:
@@ -43,7 +44,10 @@ def _selection(session: Session, options: RunOptions) -> Sequence[Instance]:
     manifest = session.manifest
     manifest.harness["programbench"] = programbench_version()
     manifest.dataset = f"programbench {programbench_version()}"
-    chosen = select(load_instances(), options.selector)
+    wanted = options.selector
+    if options.ids_file is not None:
+        wanted = replace(wanted, instance_ids=(*wanted.instance_ids, *read_ids(options.ids_file)))
+    chosen = select(load_instances(), wanted)
     manifest.requested_task_ids = [instance.instance_id for instance in chosen]
     manifest.requested_count = len(chosen)
     return chosen

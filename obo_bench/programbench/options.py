@@ -31,6 +31,8 @@ class RunOptions:
     """The declared model."""
     selector: Selector = field(default_factory=Selector)
     """Which instances."""
+    ids_file: Path | None = None
+    """File with further instance ids, read after admission."""
     timeout_sec: float = DEFAULT_TIMEOUT_SEC
     """Deadline of one task."""
     cpus: float = DEFAULT_CPUS

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
@@ -68,6 +69,7 @@ def _admit_server(
     wait_until_ready(client, reporter)
     live = _live_settings(client)
     record_settings(session, options, settings, live)
+    _tell_if_moved(options.url, session.manifest.harness["settings"]["bind_port"], reporter)
     session.manifest.harness["solve_model"] = check_solve_model(options.solve_model, settings, live)
     return Server(client, attestation)
 
@@ -103,6 +105,12 @@ def record_settings(session: Session, options: RunOptions, settings: SettingsFil
         "live": shown_settings(live),
         "bind_port": (live.get("_meta") or {}).get("bind_port"),
     }
+
+
+def _tell_if_moved(url: str, bind_port: object, reporter: Reporter) -> None:
+    asked = urlsplit(url).port
+    if isinstance(bind_port, int) and asked is not None and bind_port != asked:
+        reporter.event(f"the server says that it listens on port {bind_port}, not {asked}: is it the one you mean?")
 
 
 def _state(client: GatewayClient) -> tuple[State | None, str]:

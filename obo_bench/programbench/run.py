@@ -93,6 +93,7 @@ def admission(options: RunOptions) -> AdmissionRequest:
                 "shuffle": options.selector.shuffle,
                 "language": list(options.selector.language),
                 "instance_ids": list(options.selector.instance_ids),
+                "ids_file": str(options.ids_file) if options.ids_file else None,
             },
             "limits": {"cpus": options.cpus, "memory": options.memory, "timeout_sec": options.timeout_sec},
         },

@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from obo_bench.core.refusals import PreflightRefused, UsageError
 from obo_bench.programbench.instances import Instance
@@ -73,6 +74,22 @@ def select(instances: Sequence[Instance], selector: Selector) -> tuple[Instance,
     narrowing.apply("--filter", selector.filter, _official(narrowing.left, selector.filter, "", selector.shuffle))
     narrowing.apply("--slice", selector.slice, _official(narrowing.left, "", selector.slice, shuffle=False))
     return tuple(narrowing.left)
+
+
+def read_ids(path: Path) -> tuple[str, ...]:
+    """Return the ids of a text file, one a line, `#` begins a comment; PreflightRefused `ids_file_unreadable`."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise PreflightRefused(
+            "ids_file_unreadable",
+            f"--ids-file {str(path)!r} cannot be read: {error}",
+            evidence={"ids_file": str(path), "error": str(error)},
+        ) from error
+    ids = tuple(name for line in lines if (name := line.partition("#")[0].strip()))
+    if not ids:
+        raise PreflightRefused("ids_file_unreadable", f"--ids-file {str(path)!r} names no instance")
+    return ids
 
 
 class _Narrowing:
