@@ -8,12 +8,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 from obo_bench.core import ending
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
 from obo_bench.core.signals import Interrupted, end_process_unless
-
-_AFTER_SIGNAL = "; what was submitted goes on at the server: the same command with the same --run-id picks it up"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         error = raised
     manifest = ending.concluded()
     status = _status(error, manifest)
-    _explain(error, status)
+    _explain(error, status, manifest)
     answer.finish(status, error, manifest)
     return status
 
@@ -65,7 +64,7 @@ def _status(error: BaseException | None, manifest: dict[str, object] | None) -> 
     return ExitCode.SIGINT if isinstance(error, KeyboardInterrupt) else ExitCode.CRASHED
 
 
-def _explain(error: BaseException | None, status: int) -> None:
+def _explain(error: BaseException | None, status: int, manifest: dict[str, object] | None) -> None:
     """Tell the operator, on stderr, why it ended."""
     from obo_bench.cli import answer
 
@@ -74,9 +73,16 @@ def _explain(error: BaseException | None, status: int) -> None:
     elif isinstance(error, UsageError):
         answer.say(f"usage error: {error}")
     elif isinstance(error, Interrupted):
-        answer.say(f"{error}{_AFTER_SIGNAL if ending.manifest_path() else ''}")
+        answer.say(f"{error}{_how_to_go_on(manifest)}")
     elif status == ExitCode.CRASHED and error is not None:
         answer.say("crashed: this is a bug in obo-bench\n" + "".join(traceback.format_exception(error)))
+
+
+def _how_to_go_on(manifest: dict[str, object] | None) -> str:
+    if manifest is None:
+        return ""
+    run_id = Path(str(manifest.get("run_root"))).name
+    return f"; what was submitted goes on at the server: the same command with --run-id {run_id} picks it up"
 
 
 def _flush() -> None:

@@ -205,7 +205,8 @@ def test_a_signal_leaves_the_task_to_the_server(bench: Bench, serve: Serve, sign
     process = bench.start(url)
     until(lambda: bench.checkpoint().get("status") == "running")
     process.send_signal(signum)
-    process.communicate(timeout=60)
+    _, told = process.communicate(timeout=60)
+    assert b"--run-id r picks it up" in told
     extra = bench.manifest()["extra"]
     assert process.returncode == extra["exit_code"] == status
     assert extra["outcome"] == "interrupted"
@@ -390,3 +391,18 @@ def test_another_server_behind_the_address_stops_the_run(bench: Bench, checkout:
     assert extra["outcome"] == "stopped_provenance"
     assert [row["reason_code"] for row in bench.rows()] == ["cancelled", "stopped_provenance"]
     assert len(bench.tasks()) == 1
+
+
+def test_a_finished_solve_is_not_lost_to_packaging(bench: Bench, serve: Serve) -> None:
+    url = serve(solve_delay_sec=3.0)
+    process = bench.start(url)
+    until(lambda: bench.checkpoint().get("status") == "running")
+    in_the_way = bench.instance / "submission.tar.gz"
+    in_the_way.mkdir()
+    process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert bench.rows()[-1]["reason_code"] == "submission_failed"
+    in_the_way.rmdir()
+    assert_solved(bench, bench.run(url))
+    assert len(bench.tasks()) == 1
+    assert bench.rows()[-1]["details"]["degraded"] is False

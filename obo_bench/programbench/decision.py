@@ -17,8 +17,11 @@ from obo_bench.programbench.paths import InstancePaths
 
 PERMANENT = frozenset({"image_not_found"})
 """Reasons that a repetition cannot change."""
-REATTACHABLE = frozenset({"client_poll_timeout_reattachable", "client_poll_error_reattachable", "interrupted"})
-"""Endings after which the task may still be live."""
+PACKAGING_FAILED = "submission_failed"
+REATTACHABLE = frozenset(
+    {"client_poll_timeout_reattachable", "client_poll_error_reattachable", "interrupted", PACKAGING_FAILED}
+)
+"""Endings after which the task may still be live, or its finished work still waits to be packaged."""
 
 
 class Step(StrEnum):
@@ -45,7 +48,7 @@ class Decision:
     attempt: int = 1
     """The attempt it belongs to."""
     row: Row | None = None
-    """The latest row, for SKIP and KEEP."""
+    """The latest row, where there is one."""
     checkpoint: TaskCheckpoint | None = None
     """The task, for ATTACH and REPOST."""
 
@@ -97,7 +100,7 @@ def _go_on(context: RunContext, checkpoint: TaskCheckpoint, row: Row | None) -> 
         return Decision(Step.REPOST, checkpoint.attempt, checkpoint=checkpoint)
     if record.final and judge(record).infrastructure:
         return Decision(Step.SOLVE, checkpoint.attempt + 1)
-    return Decision(Step.ATTACH, checkpoint.attempt, checkpoint=_seen(checkpoint, record))
+    return Decision(Step.ATTACH, checkpoint.attempt, row, _seen(checkpoint, record))
 
 
 def _after(context: RunContext, row: Row, checkpoint: TaskCheckpoint) -> Decision:

@@ -13,7 +13,7 @@ from obo_bench.gateway.outcome import cost_of, judge
 from obo_bench.gateway.wire import TaskRecord
 from obo_bench.programbench.collection_rules import DEFAULT_PROTECTED_PATHS
 from obo_bench.programbench.context import GRACE_SEC, RunContext
-from obo_bench.programbench.decision import Decision, Step, decide
+from obo_bench.programbench.decision import PACKAGING_FAILED, Decision, Step, decide
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.instruction import render_instruction
 from obo_bench.programbench.room import NotReady, Room, clear_rooms, find_room, prepare_room, reference_facts
@@ -37,6 +37,8 @@ class _Attempt:
     durations: dict[str, float] = field(default_factory=dict)
     task_may_live: bool = False
     """From the intent until the task has settled: only then it loses its container."""
+    seen_healthy: bool = False
+    """An earlier invocation saw the cleanroom in order when the task had settled, and removed it."""
 
     @property
     def id(self) -> str:
@@ -78,6 +80,9 @@ def _go(attempt: _Attempt, decision: Decision) -> Row:
             context, row, row.status, row.reason_code, f"not solved again without --retry {row.reason_code}"
         )
     if decision.step is Step.ATTACH and decision.checkpoint is not None:
+        attempt.seen_healthy = (
+            row is not None and row.reason_code == PACKAGING_FAILED and row.details.get("cleanroom_trouble") is None
+        )
         return _attach(attempt, decision.checkpoint)
     return _solve(attempt, repost=decision.step is Step.REPOST)
 
@@ -190,7 +195,8 @@ def _settled(
     write_json(paths.result, context.session.redactor.document(record.model_dump()))
     outcome = judge(record)
     cost = cost_of(record, life.final_cost(checkpoint.task_id))
-    trouble = room.cleanroom.trouble() if room is not None else "the cleanroom was gone when the task was picked up"
+    gone = None if attempt.seen_healthy else "the cleanroom was gone when the task was picked up"
+    trouble = room.cleanroom.trouble() if room is not None else gone
     details = {
         "task_id": checkpoint.task_id,
         "server_reason": outcome.reason,
@@ -229,7 +235,7 @@ def _package(attempt: _Attempt, details: dict[str, object], cost: dict[str, obje
             context,
             attempt.id,
             "failed",
-            "submission_failed",
+            PACKAGING_FAILED,
             attempt=attempt.number,
             error=str(error),
             details=details,
