@@ -31,6 +31,12 @@ FINAL = ("completed", "failed", "cancelled")
 REAL_TASK = PRACTICE_TASKS[0]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _closed_connections() -> Iterator[None]:
+    yield
+    HTTP.close()
+
+
 # ---------------------------------------------------------------- a small practice task and a place to run it
 
 
