@@ -22,12 +22,15 @@ Serve = Callable[..., str]
 IID = "practice__wordtally.0000001"
 
 
+EVALUATOR = "label=obo-bench.role=evaluator"
+
+
 class Bench:
     """One run root, the server's address, and the commands on it."""
 
     def __init__(self, checkout: Path, tmp_path: Path, env: dict[str, str]) -> None:
         self.checkout, self.env = checkout, env
-        self.runs = tmp_path / "runs"
+        self.runs = tmp_path / "runs: with a colon"
         self.root = self.runs / "programbench" / "r"
         self.instance = self.root / IID
         self.data = checkout.parent / "data"
@@ -406,3 +409,35 @@ def test_a_finished_solve_is_not_lost_to_packaging(bench: Bench, serve: Serve) -
     assert_solved(bench, bench.run(url))
     assert len(bench.tasks()) == 1
     assert bench.rows()[-1]["details"]["degraded"] is False
+
+
+def test_a_submission_without_a_verdict_is_ungraded_and_not_a_zero(bench: Bench, serve: Serve, tmp_path: Path) -> None:
+    url, blobs = serve(), bench.env["PROGRAMBENCH_BLOB_DIR"]
+    bench.env["PROGRAMBENCH_BLOB_DIR"] = str(tmp_path)
+    done = bench.run(url, "--eval")
+    assert done.status == 6
+    extra = done.manifest["extra"]
+    assert (extra["outcome"], extra["official_eval_status"]) == ("official_eval_error", "error")
+    grade = json.loads((bench.root / "grade_summary.json").read_text())["instances"][IID]
+    assert (grade["verdict"], grade["score"]) == ("ungraded", None)
+
+    bench.env["PROGRAMBENCH_BLOB_DIR"] = blobs
+    assert_solved(bench, bench.run(url, "--eval"))
+    assert bench.rows()[-1]["official_eval_status"] == "pass"
+    assert len(bench.tasks()) == 1
+
+
+def test_a_signal_in_the_evaluation_leaves_nothing_and_a_resume_grades(bench: Bench, serve: Serve) -> None:
+    url = serve()
+    process = bench.start(url, "--eval")
+    until((bench.root / "instance_order.json").exists)
+    until(lambda: docker("ps", "-q", "--filter", EVALUATOR, "--filter", f"label=obo-bench.nonce={bench.nonce()}"))
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert process.returncode == bench.manifest()["extra"]["exit_code"] == 143
+    assert not bench.containers()
+
+    done = bench.run(url, "--eval")
+    assert_solved(bench, done)
+    assert done.envelope["result"]["grades"]["pass"] == 1
+    assert len(bench.tasks()) == 1

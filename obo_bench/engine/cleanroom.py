@@ -167,9 +167,12 @@ def _text(output: object) -> str:
 
 
 def _creation(spec: CleanroomSpec) -> dict[str, Any]:
-    volumes = {str(spec.workspace): {"bind": WORKSPACE, "mode": "rw"}}
+    from docker.types import Mount
+
+    # Mounts, not binds: a bind is one string with colons, which a path may hold, and makes what is missing.
+    mounts = [Mount(WORKSPACE, str(spec.workspace), type="bind")]
     if spec.reference_volume:
-        volumes[spec.reference_volume] = {"bind": REFERENCE_MOUNT, "mode": "ro"}
+        mounts.append(Mount(REFERENCE_MOUNT, spec.reference_volume, type="volume", read_only=True))
     return {
         "name": spec.name,
         "entrypoint": ["sleep"],
@@ -185,7 +188,7 @@ def _creation(spec: CleanroomSpec) -> dict[str, Any]:
         # A uid without a passwd entry would get "/" as its home, which it cannot write.
         "environment": {} if spec.user.startswith("0:") else {"HOME": "/tmp"},
         "working_dir": WORKSPACE,
-        "volumes": volumes,
+        "mounts": mounts,
         "labels": dict(spec.labels),
         "platform": PLATFORM,
     }

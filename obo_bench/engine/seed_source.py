@@ -25,9 +25,11 @@ def unstarted_container(
     engine: Engine, image: str, labels: dict[str, str], volume: str | None
 ) -> Iterator["Container"]:
     """Yield a created container of `image`, with the reference's volume mounted if named; removed afterwards."""
-    mounts = {volume: {"bind": REFERENCE_MOUNT, "mode": "rw"}} if volume else {}
+    from docker.types import Mount
+
+    mounts = [Mount(REFERENCE_MOUNT, volume, type="volume")] if volume else []
     container = engine.client.containers.create(
-        image, entrypoint=["true"], labels=labels, network_mode="none", volumes=mounts, platform=PLATFORM
+        image, entrypoint=["true"], labels=labels, network_mode="none", mounts=mounts, platform=PLATFORM
     )
     try:
         yield container
