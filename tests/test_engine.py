@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,7 @@ from obo_bench.engine.cleanroom import Cleanroom, CleanroomSpec, CleanroomUnfit,
 from obo_bench.engine.daemon import Engine, connect_engine
 from obo_bench.engine.endpoint import candidate_endpoints
 from obo_bench.engine.images import PULL_WAITS_SEC, ImageUnavailable, ensure_image, find_image, pull_failure
+from tests.conftest import answering
 
 IMAGE = "programbench/practice_1776_wordtally.0000001:task_cleanroom_v6"
 
@@ -110,13 +111,8 @@ def registry(status: int, body: dict[str, object]) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(Answer) as host:
+        yield host
 
 
 def error(code: str, message: str) -> dict[str, object]:

@@ -2,15 +2,14 @@
 
 import json
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Done, git, obo
+from tests.conftest import Done, answering, git, obo
 
 Serve = Callable[..., str]
 
@@ -67,13 +66,8 @@ def impostor(body: bytes, content_type: str) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Answer)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with answering(Answer) as host:
+        yield f"http://{host}"
 
 
 def free_port() -> int:

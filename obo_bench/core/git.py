@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from obo_bench.core.process import ask
+
 TIMEOUT_SEC = 60.0
 """No question to git may take longer; an unanswered one is an unknown, never a clean bill."""
 
@@ -38,14 +40,7 @@ def git(repo_dir: Path, *arguments: str, timeout: float = TIMEOUT_SEC) -> bytes:
     """Return what git prints for `arguments` in `repo_dir`; raises GitUnavailable on any failure."""
     settings = [part for setting in _NEUTRAL for part in ("-c", setting)]
     try:
-        done = subprocess.run(
-            ["git", *settings, "-C", str(repo_dir), *arguments],
-            env=clean_environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            check=False,
-        )
+        done = ask(["git", *settings, "-C", str(repo_dir), *arguments], clean_environment(), timeout)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitUnavailable(str(error)) from error
     if done.returncode != 0:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from obo_bench.core.process import ask
+
 _CALL_TIMEOUT_SEC = 120.0
 _POLL_SEC = 0.25
 _DEADLINE_SEC = 60.0
@@ -72,14 +74,7 @@ def _remove_all(
 
 def _call(argv: list[str], environ: Mapping[str, str], problems: list[str]) -> str:
     try:
-        done = subprocess.run(
-            argv,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_CALL_TIMEOUT_SEC,
-            check=False,
-        )
+        done = ask(argv, environ, _CALL_TIMEOUT_SEC)
     except (OSError, subprocess.TimeoutExpired) as error:
         problems.append(f"`docker {argv[1]}`: {error}")
         return ""

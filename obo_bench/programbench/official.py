@@ -17,6 +17,7 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from obo_bench.core.process import ask
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.programbench.official_child import PARENT_FD_VARIABLE
 
@@ -98,14 +99,7 @@ def preflight_evaluator(environ: Mapping[str, str]) -> EvaluatorIdentity:
 
 def _probe(argv: list[str], environ: Mapping[str, str]) -> bytes:
     try:
-        done = subprocess.run(
-            argv,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_PROBE_TIMEOUT_SEC,
-            check=False,
-        )
+        done = ask(argv, environ, _PROBE_TIMEOUT_SEC)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PreflightRefused("evaluator_unavailable", f"{argv[0]} does not run: {error}") from error
     if done.returncode:
