@@ -12,10 +12,11 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from docker.errors import APIError
 
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
-from obo_bench.engine.cleanroom import Cleanroom, CleanroomSpec, CleanroomUnfit, differences, remove_cleanroom
+from obo_bench.engine.cleanroom import Cleanroom, CleanroomSpec, differences, remove_cleanroom
 from obo_bench.engine.daemon import Engine, connect_engine
 from obo_bench.engine.endpoint import candidate_endpoints
 from obo_bench.engine.images import PULL_WAITS_SEC, ImageUnavailable, ensure_image, find_image, pull_failure
@@ -211,9 +212,16 @@ class TestCleanroom:
         assert room.run("echo hello") == (0, "hello\n")
         assert room.run("sleep 30", timeout_sec=1)[0] == 124
 
+    def test_its_time_to_live_can_begin_anew(self, engine: Engine, spec: CleanroomSpec) -> None:
+        room = Cleanroom.start(engine, spec)
+        before = engine.client.containers.get(spec.name).attrs["State"]["StartedAt"]
+        room.renew()
+        assert engine.client.containers.get(spec.name).attrs["State"]["StartedAt"] > before
+        assert room.trouble() is None
+
     def test_what_fails_at_the_start_leaves_nothing(self, engine: Engine, spec: CleanroomSpec) -> None:
-        with pytest.raises(CleanroomUnfit):
-            Cleanroom.start(engine, replace(spec, ttl_sec=0))
+        with pytest.raises(APIError, match="no-such-user"):
+            Cleanroom.start(engine, replace(spec, user="no-such-user"))
         assert engine.client.containers.list(all=True, filters={"name": spec.name}) == []
 
     def test_foreign_containers_are_not_touched(self, engine: Engine, spec: CleanroomSpec) -> None:

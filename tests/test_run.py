@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from obo_bench.core.ledger import Ledger, Row
+from obo_bench.core.redact import Redactor
 from obo_bench.practice.standin import StandIn, StandInConfig
 from tests.conftest import Done, git, obo
 
@@ -440,4 +442,32 @@ def test_a_signal_in_the_evaluation_leaves_nothing_and_a_resume_grades(bench: Be
     done = bench.run(url, "--eval")
     assert_solved(bench, done)
     assert done.envelope["result"]["grades"]["pass"] == 1
+    assert len(bench.tasks()) == 1
+
+
+def test_that_an_invocation_never_came_to_it_does_not_cost_a_live_task(bench: Bench, serve: Serve) -> None:
+    url = serve(solve_delay_sec=8.0)
+    process = bench.start(url)
+    until(lambda: bench.checkpoint().get("status") == "running")
+    process.kill()
+    process.communicate()
+    for reason in ("stopped_provenance", "stopped_systemic"):
+        Ledger(bench.root, "other", Redactor()).append(
+            Row(benchmark="programbench", instance_id=IID, status="not_attempted", reason_code=reason)
+        )
+    assert_solved(bench, bench.run(url))
+    assert len(bench.tasks()) == 1
+
+
+def test_a_dry_run_does_not_disturb_a_live_task(bench: Bench, serve: Serve) -> None:
+    url = serve(solve_delay_sec=12.0)
+    process = bench.start(url)
+    until(lambda: bench.checkpoint().get("status") == "running")
+    process.kill()
+    process.communicate()
+    done = bench.run(url, "--dry-run")
+    assert done.status == 5
+    assert done.envelope["refusal"]["reason"] == "resume_config_mismatch"
+    assert len(bench.containers()) == 1
+    assert_solved(bench, bench.run(url))
     assert len(bench.tasks()) == 1

@@ -2,7 +2,7 @@
 the reference. Its properties are read back from the engine, never assumed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,14 +73,17 @@ class Cleanroom:
 
     @classmethod
     def find(cls, engine: Engine, spec: CleanroomSpec) -> "Cleanroom | None":
-        """Return the container of an earlier invocation if it is ours and still as it must be."""
+        """Return the container of an earlier invocation if it is there and still as it must be.
+
+        Its user is the one it was started with: who resumes must not cost the task its container.
+        """
         from docker.errors import NotFound
 
         try:
             container = engine.client.containers.get(spec.name)
         except NotFound:
             return None
-        room = cls(engine, spec, container)
+        room = cls(engine, replace(spec, user=str(container.attrs["Config"]["User"])), container)
         return room if room.trouble() is None else None
 
     def preflight(self) -> None:

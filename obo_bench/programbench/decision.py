@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from obo_bench.core.files import sha256_file
-from obo_bench.core.ledger import Row, latest_rows, read_rows
+from obo_bench.core.ledger import LEDGER_NAME, Row, read_rows
 from obo_bench.gateway.checkpoint import INTENT, CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.lifecycle import retire
 from obo_bench.gateway.outcome import judge
@@ -60,9 +60,7 @@ def decide(context: RunContext, instance_id: str) -> Decision:
     checkpoint = CheckpointFile(paths.checkpoint).read()
     if done is not None and not context.options.redo_existing:
         return Decision(Step.SKIP, done.attempt, row=done)
-    row = latest_rows(paths.directory / "result_index.jsonl").get(instance_id)
-    if context.options.dry_run:
-        return Decision(Step.SOLVE, _attempts(row, checkpoint) + 1)
+    row = last_ending(paths)
     if context.options.redo_existing:
         return _again(context, checkpoint, row)
     if checkpoint is not None:
@@ -75,9 +73,7 @@ def decide(context: RunContext, instance_id: str) -> Decision:
 def finished_row(paths: InstancePaths) -> Row | None:
     """Return the row that proves an instance done: completed, no dry run, and its archive is the one on disk."""
     completed = [
-        row
-        for row in read_rows(paths.directory / "result_index.jsonl")
-        if row.status == "completed" and row.submission_sha256
+        row for row in read_rows(paths.directory / LEDGER_NAME) if row.status == "completed" and row.submission_sha256
     ]
     if not completed or not paths.submission.is_file():
         return None
@@ -85,9 +81,19 @@ def finished_row(paths: InstancePaths) -> Row | None:
     return next((row for row in reversed(completed) if row.submission_sha256 == digest), None)
 
 
+def last_ending(paths: InstancePaths) -> Row | None:
+    """Return the last row that tells how an attempt ended; that a later invocation never came to it is none."""
+    endings = [
+        row
+        for row in read_rows(paths.directory / LEDGER_NAME)
+        if row.status != "not_attempted" and row.reason_code != "dry_run"
+    ]
+    return endings[-1] if endings else None
+
+
 def is_kept(row: Row, retry: tuple[str, ...]) -> bool:
     """Say whether a resume leaves this ending alone: the agent's own failure, or a permanent reason."""
-    if row.reason_code in retry or row.status in ("completed", "not_attempted"):
+    if row.reason_code in retry or row.status == "completed":
         return False
     return row.reason_code in PERMANENT or not row.details.get("infrastructure", False)
 
@@ -121,5 +127,4 @@ def _seen(checkpoint: TaskCheckpoint, record: TaskRecord) -> TaskCheckpoint:
 
 
 def _attempts(row: Row | None, checkpoint: TaskCheckpoint | None) -> int:
-    counted = row.attempt if row is not None and row.reason_code != "dry_run" and row.status != "not_attempted" else 0
-    return max(counted, checkpoint.attempt if checkpoint is not None else 0)
+    return max(row.attempt if row is not None else 0, checkpoint.attempt if checkpoint is not None else 0)

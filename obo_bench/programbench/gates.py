@@ -12,7 +12,7 @@ from obo_bench.programbench.context import RunContext, evaluator_environment, li
 from obo_bench.programbench.evaluator import preflight_evaluator
 from obo_bench.programbench.instances import Instance, load_instances, programbench_version
 from obo_bench.programbench.options import RunOptions
-from obo_bench.programbench.order import fix_order
+from obo_bench.programbench.order import fix_order, refuse_dry_run_over_tasks
 from obo_bench.programbench.preflight import Server, open_server
 from obo_bench.programbench.selection import read_ids, select
 
@@ -59,6 +59,8 @@ def _context(session: Session, options: RunOptions, reporter: Reporter, server: 
     manifest.harness |= {"engine": engine.facts(), "docker": version("docker")}
     if options.evaluate:
         preflight_evaluator(evaluator_environment(engine, os.environ))
+    if options.dry_run:
+        refuse_dry_run_over_tasks(session.run_root, manifest.requested_task_ids or [])
     nonce = fix_order(session.run_root, manifest.requested_task_ids or [], allow_change=options.accept_config_change)
     cpus, memory, notices = limits(engine, options)
     manifest.harness |= {"run_nonce": nonce, "notices": notices}

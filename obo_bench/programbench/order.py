@@ -7,6 +7,7 @@ from typing import Any
 
 from obo_bench.core.files import read_json_object, write_json
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.gateway.checkpoint import CHECKPOINT_NAME
 
 ORDER_NAME = "instance_order.json"
 SCHEMA = "obo_bench.instance_order.v1"
@@ -31,6 +32,17 @@ def fix_order(run_root: Path, instance_ids: Sequence[str], *, allow_change: bool
         f"this run was admitted with {_count(before)}, now asked for are {_count(instance_ids)}",
         evidence={"key": "requested_task_ids", "old": before, "new": list(instance_ids)},
     )
+
+
+def refuse_dry_run_over_tasks(run_root: Path, instance_ids: Sequence[str]) -> None:
+    """Raise PreflightRefused when tasks were submitted in this run: preparing afresh would take their containers."""
+    submitted = [name for name in instance_ids if (run_root / name / CHECKPOINT_NAME).exists()]
+    if submitted:
+        raise PreflightRefused(
+            "resume_config_mismatch",
+            f"a dry run would disturb the {len(submitted)} task(s) that this run has submitted, such as {submitted[0]}",
+            evidence={"key": "dry_run", "old": False, "new": True, "submitted": submitted},
+        )
 
 
 def _write(path: Path, nonce: str, instance_ids: Sequence[str]) -> str:
