@@ -241,9 +241,22 @@ def test_no_docker(checkout: Path, tmp_path: Path, serve: Serve) -> None:
 
 @pytest.mark.parametrize(
     ("flag", "value"),
-    [("--slice", "a:b"), ("--slice", "0:5:0"), ("--filter", "["), ("--difficulty", "silly"), ("--memory", "lots"),
-     ("--run-id", "a/b"), ("--ouroboros-url", "ftp://x"), ("--timeout-sec", "inf"), ("--cpus", "inf")],
-)  # fmt: skip
+    [
+        ("--slice", "a:b"),
+        ("--slice", "0:5:0"),
+        ("--filter", "["),
+        ("--difficulty", "silly"),
+        ("--memory", "lots"),
+        ("--run-id", "a/b"),
+        ("--ouroboros-url", "ftp://x"),
+        ("--ouroboros-url", "http://"),
+        ("--ouroboros-url", "http://[x"),
+        ("--ouroboros-url", "http://h:99999"),
+        ("--ouroboros-url", "http://a b"),
+        ("--timeout-sec", "inf"),
+        ("--cpus", "inf"),
+    ],
+)
 def test_values_that_mean_nothing(checkout: Path, tmp_path: Path, flag: str, value: str) -> None:
     assert_usage(run(checkout, tmp_path, "http://127.0.0.1:1", flag, value), tmp_path, flag, value)
 

@@ -5,6 +5,7 @@ import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -166,8 +167,13 @@ def _finite(flag: str, value: float) -> float:
 
 
 def _address(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"--ouroboros-url {url!r} is not an address: begin it with http:// or https://")
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or any(character.isspace() or not character.isprintable() for character in url):
+        raise UsageError(f"--ouroboros-url {url!r} is not an address: write it as http://HOST:PORT")
     return url
 
 
