@@ -33,6 +33,27 @@ def test_a_partial_scenario_is_graded_and_resumed(tmp_path: Path) -> None:
     assert (place / "data" / "tasks.jsonl").read_text() == tasks
 
 
+@pytest.mark.docker
+def test_an_interrupted_practice_leaves_no_container(tmp_path: Path) -> None:
+    run_root = tmp_path / "bench_runs" / "programbench" / "p"
+    argv = ["practice", "--directory", str(tmp_path), "--scenario", "long-command", "--run-id", "p"]
+    with subprocess.Popen([sys.executable, "-m", "obo_bench", *argv], stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if b" is running" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        process.stderr.read()
+        assert process.wait(timeout=60) == 143
+    assert json.loads((run_root / "run_manifest.json").read_text())["extra"]["exit_code"] == 143
+    nonce = json.loads((run_root / "instance_order.json").read_text())["run_nonce"]
+    for kind in (["ps", "-aq"], ["volume", "ls", "-q"]):
+        left = subprocess.run(
+            ["docker", *kind, "--filter", f"label=obo-bench.nonce={nonce}"], capture_output=True, check=True, timeout=60
+        )
+        assert left.stdout == b""
+
+
 def test_an_unknown_scenario_is_a_usage_error(tmp_path: Path) -> None:
     done = obo("practice", "--directory", tmp_path / "p", "--scenario", "silly")
     assert done.status == 2

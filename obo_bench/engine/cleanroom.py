@@ -137,6 +137,15 @@ def remove_cleanroom(engine: Engine, name: str, volume: str | None, labels: Mapp
             pass
 
 
+def remove_all_of_run(engine: Engine, nonce: str) -> None:
+    """Remove every container and volume that carries the nonce of a run whose tasks are known to be over."""
+    chosen: dict[str, Any] = {"label": f"{NONCE_LABEL}={nonce}"}
+    for container in engine.client.containers.list(all=True, filters=chosen):
+        container.remove(force=True)
+    for volume in engine.client.volumes.list(filters=chosen):
+        volume.remove(force=True)
+
+
 def differences(attrs: Mapping[str, Any], spec: CleanroomSpec) -> list[str]:
     """Return how an inspected container differs from its specification."""
     host, state = attrs["HostConfig"], attrs["State"]

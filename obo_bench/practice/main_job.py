@@ -14,13 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import obo_bench
+from obo_bench.core.files import read_json_object, write_json
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.roots import new_run_id
+from obo_bench.engine.cleanroom import remove_all_of_run
+from obo_bench.engine.daemon import connect_engine
 from obo_bench.practice.engine_setup import ensure_engine
 from obo_bench.practice.images import ensure_images
 from obo_bench.practice.overlay import write_overlay
 from obo_bench.practice.seed import make_seed_checkout
 from obo_bench.practice.standin import StandIn, StandInConfig
 from obo_bench.practice.tasks import PRACTICE_TASKS
+from obo_bench.programbench.order import ORDER_NAME
 
 TIMEOUT_SEC = 1800
 """Deadline of a practice task: its solver needs seconds."""
@@ -59,10 +64,12 @@ def practise(options: PracticeOptions, reporter: Reporter) -> int:
     )
     url = gateway.start()
     reporter.event(f"the stand-in server answers at {url}; its solver is scripted, so the scores mean nothing")
+    run_id = options.run_id or new_run_id()
     try:
-        return _run(_command(options, directory, checkout, url), environment)
+        return _run(_command(options, directory, checkout, url, run_id), environment)
     finally:
         gateway.stop()
+        _sweep(directory / "bench_runs" / "programbench" / run_id)
 
 
 def practice_environment(directory: Path) -> dict[str, str]:
@@ -73,7 +80,14 @@ def practice_environment(directory: Path) -> dict[str, str]:
     return {**os.environ, **overlay, "PYTHONPATH": os.pathsep.join(path)}
 
 
-def _command(options: PracticeOptions, directory: Path, checkout: Path, url: str) -> list[str]:
+def _sweep(run_root: Path) -> None:
+    """Remove the cleanrooms of an interrupted practice: its tasks ended with the stand-in server."""
+    nonce = (read_json_object(run_root / ORDER_NAME) or {}).get("run_nonce")
+    if nonce:
+        remove_all_of_run(connect_engine(), str(nonce))
+
+
+def _command(options: PracticeOptions, directory: Path, checkout: Path, url: str, run_id: str) -> list[str]:
     argv: dict[str, Any] = {
         "--repo-dir": checkout,
         "--ouroboros-url": url,
@@ -83,17 +97,14 @@ def _command(options: PracticeOptions, directory: Path, checkout: Path, url: str
         "--timeout-sec": TIMEOUT_SEC,
         "--memory": "1g",
         "--cpus": 1,
+        "--run-id": run_id,
     }
-    if options.run_id:
-        argv["--run-id"] = options.run_id
     flags = [str(part) for pair in argv.items() for part in pair]
     return [sys.executable, "-P", "-m", "obo_bench", "programbench", "run", *flags, "--eval", *options.forwarded]
 
 
 def _settings(directory: Path) -> Path:
     """Return the settings of the stand-in: none of the operator's own may count in a practice."""
-    from obo_bench.core.files import write_json
-
     path = directory / "data" / "settings.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {})
