@@ -16,7 +16,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(programbench.app, name="programbench")
-app.add_typer(practice.app, name="practice")
+app.add_typer(practice.app, name="practice", short_help="Try all of it for real, without a server or money.")
 
 
 def _show_version(wanted: bool) -> None:

@@ -57,7 +57,7 @@ def practice(
     raise typer.Exit(status)
 
 
-@app.command("gateway")
+@app.command("gateway", short_help="Serve the stand-in server alone.")
 def gateway(
     directory: Annotated[Path, typer.Option(help="Where the server keeps its checkout and data.")] = DIRECTORY,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8770,
