@@ -55,6 +55,13 @@ class Bench:
             stderr=subprocess.PIPE,
         )
 
+    def start_and_kill(self, url: str) -> None:
+        """Leave a run as a SIGKILL leaves it: its task at work, its container alive, no ending on disk."""
+        process = self.start(url)
+        until(lambda: self.checkpoint().get("status") == "running")
+        process.kill()
+        process.communicate()
+
     def rows(self, where: Path | None = None) -> list[dict[str, Any]]:
         lines = ((where or self.root) / "result_index.jsonl").read_text().splitlines()
         return [json.loads(line) for line in lines]
@@ -162,10 +169,7 @@ def test_the_workspace_is_a_repository_that_ignores_both_binaries(bench: Bench, 
 
 def test_killed_while_polling(bench: Bench, serve: Serve) -> None:
     url = serve(solve_delay_sec=6.0)
-    process = bench.start(url)
-    until(lambda: bench.checkpoint().get("status") == "running")
-    process.kill()
-    process.communicate()
+    bench.start_and_kill(url)
     task_id = bench.checkpoint()["task_id"]
     assert bench.manifest()["extra"]["outcome"] == "started"
     assert len(bench.containers()) == 1
@@ -447,10 +451,7 @@ def test_a_signal_in_the_evaluation_leaves_nothing_and_a_resume_grades(bench: Be
 
 def test_that_an_invocation_never_came_to_it_does_not_cost_a_live_task(bench: Bench, serve: Serve) -> None:
     url = serve(solve_delay_sec=8.0)
-    process = bench.start(url)
-    until(lambda: bench.checkpoint().get("status") == "running")
-    process.kill()
-    process.communicate()
+    bench.start_and_kill(url)
     for reason in ("stopped_provenance", "stopped_systemic"):
         Ledger(bench.root, "other", Redactor()).append(
             Row(benchmark="programbench", instance_id=IID, status="not_attempted", reason_code=reason)
@@ -461,10 +462,7 @@ def test_that_an_invocation_never_came_to_it_does_not_cost_a_live_task(bench: Be
 
 def test_a_dry_run_does_not_disturb_a_live_task(bench: Bench, serve: Serve) -> None:
     url = serve(solve_delay_sec=12.0)
-    process = bench.start(url)
-    until(lambda: bench.checkpoint().get("status") == "running")
-    process.kill()
-    process.communicate()
+    bench.start_and_kill(url)
     done = bench.run(url, "--dry-run")
     assert done.status == 5
     assert done.envelope["refusal"]["reason"] == "resume_config_mismatch"

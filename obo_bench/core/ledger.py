@@ -108,11 +108,6 @@ def read_rows(path: Path) -> Iterator[Row]:
                 continue
 
 
-def latest_rows(path: Path) -> dict[str, Row]:
-    """Return the last row of each instance."""
-    return {row.instance_id: row for row in read_rows(path)}
-
-
 @contextmanager
 def _exclusive(path: Path) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

@@ -19,7 +19,7 @@ from obo_bench.core.lock import RunLock
 from obo_bench.core.manifest import MANIFEST_NAME, Outcome, RunManifest
 from obo_bench.core.provenance import collect_source
 from obo_bench.core.redact import process_redactor
-from obo_bench.core.refusals import ExitCode, PreflightRefused, Refusal
+from obo_bench.core.refusals import UNRECORDED_REASONS, ExitCode, PreflightRefused
 from obo_bench.core.roots import check_confined
 from obo_bench.core.seed_gate import decide_seed
 from obo_bench.core.signals import SignalGuard
@@ -156,7 +156,7 @@ def admit_benchmark_run(request: AdmissionRequest) -> Session:
     try:
         _open(session)
     except PreflightRefused as refusal:
-        if refusal.reason == "run_locked":
+        if refusal.reason not in UNRECORDED_REASONS:
             session.finish(refusal)
         session.signals.uninstall()
         raise
@@ -201,13 +201,3 @@ def benchmark_session(request: AdmissionRequest) -> Iterator[Session]:
     """The one context manager that every recorded command runs in: admission, then finalization on every way out."""
     with finalize_run_manifest(admit_benchmark_run(request)) as session:
         yield session
-
-
-__all__ = [
-    "AdmissionRequest",
-    "Refusal",
-    "Session",
-    "admit_benchmark_run",
-    "benchmark_session",
-    "finalize_run_manifest",
-]

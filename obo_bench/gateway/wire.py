@@ -10,9 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled", "rejected_duplicate"})
 """The only statuses that never change again."""
 
-TASK_ID_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"
-"""What the server accepts as a task id."""
-
 
 class _Wire(BaseModel):
     model_config = ConfigDict(extra="allow", populate_by_name=True)

@@ -17,12 +17,11 @@ from obo_bench.core.session import AdmissionRequest, Session, benchmark_session
 from obo_bench.engine.cleanroom import NONCE_LABEL, RUN_LABEL
 from obo_bench.programbench.collection_rules import CollectionRules
 from obo_bench.programbench.options import RunOptions
-from obo_bench.programbench.selection import check_selector
+from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
 if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
 
-OFFICIAL_SHUFFLE_SEED = 42
 EVALUATOR_CPUS = 4
 """Cores of an evaluator's container, where the engine has so many; the package's own default of 10 fails on less."""
 _EVALUATION_LIMIT_SEC = 7 * 24 * 3600.0
@@ -102,7 +101,7 @@ def admission(options: RunOptions) -> AdmissionRequest:
             "official_eval_status": "not_run" if options.evaluate else "not_requested",
             "protected_paths": list(options.protected_paths),
             "shuffle": options.selector.shuffle,
-            "shuffle_seed": OFFICIAL_SHUFFLE_SEED if options.selector.shuffle else None,
+            "shuffle_seed": SHUFFLE_SEED if options.selector.shuffle else None,
         },
     )
 
