@@ -19,7 +19,8 @@ from pathlib import Path
 from obo_bench import __main__ as entry
 from obo_bench.cli import app as cli
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.core.session import AdmissionRequest, benchmark_session
+from obo_bench.core.admission import AdmissionRequest
+from obo_bench.core.session import benchmark_session
 import typer
 
 app = typer.Typer()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from obo_bench.cli import answer
+from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import PlainReporter, Reporter, SilentReporter
 from obo_bench.core.roots import check_run_id, new_run_id, runs_root
@@ -84,6 +85,15 @@ def run(
     ] = False,
     expect: Annotated[str | None, typer.Option(help="Commit prefix or VERSION that the checkout must have.")] = None,
     expected_version: Annotated[str | None, typer.Option(help="Version the server must run.")] = None,
+    seed_commit: Annotated[
+        str | None, typer.Option(help="Commit that the checkout must descend from (hexadecimal, 7 digits or more).")
+    ] = None,
+    require_stamp: Annotated[
+        bool, typer.Option("--require-stamp", help="The git directory must hold the stamp of the seed's commit.")
+    ] = False,
+    min_budget_usd: Annotated[
+        float | None, typer.Option(min=0, help="Refuse when the OpenRouter key cannot spend so much any more.")
+    ] = None,
     accept_config_change: Annotated[
         bool, typer.Option("--accept-config-change", help="Resume with another selection; recorded.")
     ] = False,
@@ -126,9 +136,14 @@ def run(
         retry=tuple(retry or ()),
         dry_run=dry_run,
         evaluate=evaluate,
-        allow_dirty_seed=allow_dirty_seed,
-        expect=expect,
+        seed=SeedDemands(
+            allow_dirty=allow_dirty_seed,
+            expect=expect,
+            seed_commit=check_commit("--seed-commit", seed_commit),
+            require_stamp=require_stamp,
+        ),
         expected_version=expected_version,
+        min_budget_usd=None if min_budget_usd is None else _finite("--min-budget-usd", min_budget_usd),
         accept_config_change=accept_config_change,
     )
     _run(options, SilentReporter() if quiet else PlainReporter())

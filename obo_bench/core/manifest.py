@@ -84,6 +84,23 @@ class SeedGate(_Format):
     """Whether the run may go on."""
 
 
+class Lineage(_Format):
+    """Verdict on the line of descent, where it was asked for or a stamp was found."""
+
+    seed_commit: str | None = None
+    """The commit that --seed-commit named."""
+    require_stamp: bool = False
+    """Whether a stamp was required."""
+    stamp: str | None = None
+    """The commit in the seed stamp; null when there is none."""
+    head: str | None = None
+    """The checkout's commit."""
+    reason: str | None = None
+    """Why the line of descent does not hold."""
+    ok: bool = False
+    """Whether the run may go on."""
+
+
 class RefusalRecord(_Format):
     """The refusal as it was raised."""
 
@@ -123,8 +140,12 @@ class Extra(_Format):
     """The refusal, if that is how it ended."""
     error: ErrorRecord | None = None
     """The error, if that is how it ended."""
+    lineage: Lineage | None = None
+    """The line of descent; null when nobody asked and no stamp was found."""
     runtime_attestation: dict[str, Any] | None = None
     """The attestation record."""
+    server_events: list[dict[str, Any]] = Field(default_factory=list)
+    """Restarts and changes of the server that were seen during the run, each with its time."""
     eval_requested: bool = False
     """Whether the official evaluation was asked for."""
     official_eval_status: str = "not_requested"

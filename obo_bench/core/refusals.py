@@ -8,7 +8,7 @@ Refusal (RuntimeError)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, ClassVar, Self
 
@@ -75,6 +75,22 @@ REASONS: Mapping[str, Reason] = {
     ),
     "seed_mismatch": Reason(Stage.SEED_GATE, "check out the expected commit, or correct --expect"),
     "seed_not_toplevel": Reason(Stage.SEED_SHAPE, "name the top directory of the checkout with --repo-dir"),
+    "seed_is_not_a_git_directory": Reason(
+        Stage.SEED_SHAPE,
+        "use a clone: a worktree or submodule keeps its commits outside of the mounted directory",
+    ),
+    "seed_shallow": Reason(Stage.SEED_SHAPE, "fetch the whole history with `git fetch --unshallow`"),
+    "stamp_absent": Reason(
+        Stage.LINEAGE, "seed the volume again, so that `ouroboros_seed` in its git directory holds the seed's commit"
+    ),
+    "seed_head_unreadable": Reason(Stage.LINEAGE, "name a git checkout with at least one commit with --repo-dir"),
+    "lineage_broken": Reason(
+        Stage.LINEAGE, "restore the volume: its commit must descend from the one that it was seeded from"
+    ),
+    "lineage_unknown": Reason(
+        Stage.LINEAGE,
+        "fetch the commit (in a shallow clone: `git fetch --unshallow`), or correct --seed-commit",
+    ),
     "runtime_unreachable": Reason(Stage.RUNTIME_ATTESTATION, "start the Ouroboros server, or correct --ouroboros-url"),
     "runtime_version_absent": Reason(
         Stage.RUNTIME_ATTESTATION, "point --ouroboros-url at an Ouroboros server; this one does not say what it runs"
@@ -91,6 +107,10 @@ REASONS: Mapping[str, Reason] = {
         Stage.RUNTIME_ATTESTATION, "find out who replaced the server; resume with the one the run was admitted with"
     ),
     "settings_unreadable": Reason(Stage.PREFLIGHT, "correct the settings file, or name another with --settings-path"),
+    "model_slot_invalid": Reason(Stage.PREFLIGHT, "write the replacements that the message lists into the settings"),
+    "solve_model_undeclared": Reason(
+        Stage.PREFLIGHT, "declare the model with --solve-model, or set OUROBOROS_MODEL in the settings"
+    ),
     "solve_model_mismatch": Reason(
         Stage.PREFLIGHT, "declare the model that the settings name, or change OUROBOROS_MODEL in the settings"
     ),
@@ -119,6 +139,10 @@ REASONS: Mapping[str, Reason] = {
     "run_locked": Reason(Stage.PREFLIGHT, "wait for the process that holds the run, or choose another --run-id"),
     "resume_config_mismatch": Reason(
         Stage.PREFLIGHT, "repeat the admitted configuration, choose another --run-id, or pass --accept-config-change"
+    ),
+    "budget_insufficient": Reason(Stage.PREFLIGHT, "raise the key's limit, or lower --min-budget-usd"),
+    "budget_unreadable": Reason(
+        Stage.PREFLIGHT, "set a valid OPENROUTER_API_KEY in the settings, or leave --min-budget-usd out"
     ),
     "practice_setup_failed": Reason(Stage.PREFLIGHT, "follow the advice in the message"),
     "run_root_unwritable": Reason(Stage.PREFLIGHT, "make the runs root writable, or choose another with --runs-root"),
@@ -159,15 +183,29 @@ OVERRIDABLE_ATTESTATION_REASONS = frozenset({"runtime_skew"})
 """What OBO_ALLOW_EVOLVED_VOLUME can waive."""
 
 
-class Refusal(RuntimeError):
-    """An invocation that was turned away: why, on what evidence, and what to do about it."""
+_unsettled: list["Refusal"] = []
 
-    def __init__(self, reason: str, message: str, *, evidence: Mapping[str, Any] | None = None) -> None:
-        """Build the refusal for a `reason` of `REASONS`; `message` names the offending value and the cause."""
+
+class Refusal(RuntimeError):
+    """An invocation that was turned away: why, on what evidence, and what to do about it.
+
+    One is built only to be raised. Whoever catches it and goes on must `settle` it; the seam ends an invocation as
+    refused when a refusal was swallowed on the way.
+    """
+
+    def __init__(
+        self, reason: str, message: str, *, evidence: Mapping[str, Any] | None = None, remedy: str | None = None
+    ) -> None:
+        """Build the refusal for a `reason` of `REASONS`; `message` names the offending value and the cause.
+
+        `remedy` replaces the table's where the case at hand allows a more exact one.
+        """
         super().__init__(message)
         self.reason = reason
         self.message = message
         self.evidence: dict[str, Any] = dict(evidence or {})
+        self._remedy = remedy
+        _unsettled.append(self)
 
     @property
     def stage(self) -> Stage:
@@ -177,7 +215,7 @@ class Refusal(RuntimeError):
     @property
     def remedy(self) -> str:
         """What the operator can do."""
-        return REASONS[self.reason].remedy
+        return self._remedy or REASONS[self.reason].remedy
 
     @property
     def exit_code(self) -> int:
@@ -186,6 +224,20 @@ class Refusal(RuntimeError):
 
     stages: ClassVar[frozenset[Stage]] = frozenset(Stage)
     """The stages whose reasons this class carries."""
+
+    def settle(self) -> None:
+        """Say that this refusal has been dealt with and must not decide how the invocation ends."""
+        _unsettled[:] = [other for other in _unsettled if other is not self]
+
+
+def unsettled_refusal() -> Refusal | None:
+    """Return the first refusal that was raised and not settled since `forget_refusals`."""
+    return _unsettled[0] if _unsettled else None
+
+
+def forget_refusals() -> None:
+    """Begin a new invocation: refusals of earlier ones in this process do not count."""
+    _unsettled.clear()
 
 
 class BenchmarkAdmissionRefused(Refusal):
@@ -210,6 +262,29 @@ class PreflightRefused(Refusal):
     """Something that the run needs is missing or contradicts what was declared."""
 
     stages = frozenset({Stage.PREFLIGHT})
+
+
+@dataclass(frozen=True)
+class Objection:
+    """What a gate holds against an invocation; it becomes a refusal only when nothing waives it."""
+
+    reason: str
+    """One of `REASONS`."""
+    message: str
+    """The offending value and the cause."""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    """What the verdict rests on."""
+    remedy: str | None = None
+    """A more exact remedy than the table's."""
+
+    def refusal(self) -> Refusal:
+        """Return the refusal to raise, of the class that carries the reason's stage."""
+        stage = REASONS[self.reason].stage
+        kind = next(found for found in _FAMILY if stage in found.stages)
+        return kind(self.reason, self.message, evidence=self.evidence, remedy=self.remedy)
+
+
+_FAMILY = (BenchmarkAdmissionRefused, SeedShapeRefused, RuntimeAttestationRefused, PreflightRefused)
 
 
 class UsageError(ValueError):

@@ -5,54 +5,28 @@ Nothing else writes a manifest, and no way out of a body leaves it without a typ
 
 import os
 import secrets
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from obo_bench.core import ending, record
+from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ledger import Ledger
 from obo_bench.core.lock import RunLock
-from obo_bench.core.manifest import MANIFEST_NAME, Outcome, RunManifest
-from obo_bench.core.provenance import collect_source
+from obo_bench.core.manifest import Outcome, RunManifest
 from obo_bench.core.redact import process_redactor
-from obo_bench.core.refusals import UNRECORDED_REASONS, ExitCode, PreflightRefused
-from obo_bench.core.roots import check_confined
-from obo_bench.core.seed_gate import decide_seed
+from obo_bench.core.refusals import (
+    UNRECORDED_REASONS,
+    ExitCode,
+    PreflightRefused,
+    forget_refusals,
+    unsettled_refusal,
+)
+from obo_bench.core.roots import check_confined, forbidden_places
+from obo_bench.core.seed_gate import examine_seed
 from obo_bench.core.signals import SignalGuard
-
-
-@dataclass(frozen=True)
-class AdmissionRequest:
-    """All that the arguments say; building one touches nothing."""
-
-    benchmark: str
-    """The benchmark's name."""
-    command: str
-    """The recorded command."""
-    run_root: Path
-    """Where the run is written."""
-    repo_dir: Path
-    """The checkout the server runs from."""
-    argv: Sequence[str] = field(default_factory=lambda: list(sys.argv))
-    """The command line."""
-    forbidden: Mapping[str, Path] = field(default_factory=dict)
-    """Places where the run root may not lie, by what they are."""
-    harness: Mapping[str, Any] = field(default_factory=dict)
-    """What the arguments already say about the harness."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """What the arguments already say for the manifest's `extra`."""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    """Further top-level manifest fields known from the arguments."""
-    allow_dirty_seed: bool = False
-    """Waive the waivable reasons of the seed gate."""
-    expect: str | None = None
-    """Commit prefix or version that the checkout must have."""
-    manifest_name: str = MANIFEST_NAME
-    """Name of the manifest, relative to the run root."""
 
 
 class Session:
@@ -90,7 +64,9 @@ class Session:
 
     def open(self) -> None:
         """Make the run root, take its lock, set an earlier refused manifest aside and write this one durably."""
-        check_confined(self.run_root, self.request.forbidden)
+        places = forbidden_places(self.request.repo_dir, self.request.settings_path)
+        for output in (self.run_root, *self.request.outputs):
+            check_confined(output, places)
         self._store.prepare()
         try:
             self.left_behind = self._lock.acquire()
@@ -103,19 +79,14 @@ class Session:
         self.checkpoint()
 
     def collect(self) -> None:
-        """Collect provenance, write it, and let the seed gate decide; raises the typed refusal."""
-        request = self.request
-        self.manifest.source, git_said = collect_source(request.repo_dir)
-        self.manifest.seed_gate, refusal = decide_seed(
-            request.repo_dir,
-            self.manifest.source,
-            git_said,
-            allow_dirty=request.allow_dirty_seed,
-            expect=request.expect,
-        )
+        """Collect provenance, write it, and let the gates of admission decide; raises the typed refusal."""
+        report = examine_seed(self.request.repo_dir, self.request.seed)
+        self.redactor.learn(report.secrets)
+        self.manifest.source, self.manifest.seed_gate = report.source, report.seed_gate
+        self.manifest.extra.lineage = report.lineage
         self.checkpoint()
-        if refusal is not None:
-            raise refusal
+        if report.objection is not None:
+            raise report.objection.refusal()
 
     def checkpoint(self) -> None:
         """Write the manifest as it stands."""
@@ -151,6 +122,7 @@ def admit_benchmark_run(request: AdmissionRequest) -> Session:
     Raises BenchmarkAdmissionRefused (or a PreflightRefused such as `run_locked`) with the refusal already on disk;
     only `output_not_confined` and `run_root_unwritable` have no rightful place there.
     """
+    forget_refusals()
     session = Session(request)
     session.signals.install()
     try:
@@ -185,7 +157,10 @@ def _open(session: Session) -> None:
 
 @contextmanager
 def finalize_run_manifest(session: Session) -> Iterator[Session]:
-    """Run a body; whatever way it ends, the manifest then names a typed outcome and the real exit status."""
+    """Run a body; whatever way it ends, the manifest then names a typed outcome and the real exit status.
+
+    A refusal that the body swallowed is recorded and raised again, so that it can never look like a success.
+    """
     try:
         session.signals.deliver()
         yield session
@@ -193,7 +168,10 @@ def finalize_run_manifest(session: Session) -> Iterator[Session]:
         session.finish(error)
         raise
     else:
-        session.finish(None)
+        swallowed = unsettled_refusal()
+        session.finish(swallowed)
+        if swallowed is not None:
+            raise swallowed
 
 
 @contextmanager

@@ -1,16 +1,11 @@
-"""What is raised when the practice set-up cannot be made on this machine."""
+"""The one refusal of the practice: something it needs is missing, and the remedy says what to do."""
 
 from obo_bench.core.refusals import PreflightRefused
 
 
 class PracticeSetupError(PreflightRefused):
-    """A step of the practice set-up failed: the message names what and why, `remedy` what can be done."""
+    """The practice cannot be set up or is asked for something that does not exist."""
 
     def __init__(self, message: str, remedy: str) -> None:
-        super().__init__("practice_setup_failed", message)
-        self._remedy = remedy
-
-    @property
-    def remedy(self) -> str:
-        """What the operator can do."""
-        return self._remedy
+        """Say what is wrong and what the operator can do about it."""
+        super().__init__("practice_setup_failed", message, remedy=remedy)

@@ -114,6 +114,7 @@ def _prepare(evaluation: _Evaluation) -> None:
     try:
         evaluator = identify_evaluator(request.environ)
     except PreflightRefused as refusal:
+        refusal.settle()
         evaluation.status = "evaluator_failed"
         for case in evaluation.cases:
             submitted = case.submission_sha256 is not None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from obo_bench.core.admission import SeedDemands
 from obo_bench.engine.images import PullPolicy
 from obo_bench.gateway import DEFAULT_URL
 from obo_bench.programbench.selection import Selector
@@ -53,11 +54,11 @@ class RunOptions:
     """Prepare everything, submit nothing."""
     evaluate: bool = False
     """Run the official evaluation afterwards."""
-    allow_dirty_seed: bool = False
-    """Waive the seed gate."""
-    expect: str | None = None
-    """Commit prefix or version the checkout must have."""
+    seed: SeedDemands = field(default_factory=SeedDemands)
+    """What the checkout must be."""
     expected_version: str | None = None
     """Version the server must run, where it is not the checkout's."""
+    min_budget_usd: float | None = None
+    """What the OpenRouter key must still be able to spend before the run starts."""
     accept_config_change: bool = False
     """Accept another selection on resume."""

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obo_bench import __version__
+from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ledger import Row
 from obo_bench.core.manifest import Outcome
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter
-from obo_bench.core.roots import forbidden_places
-from obo_bench.core.session import AdmissionRequest, Session, benchmark_session
+from obo_bench.core.session import Session, benchmark_session
 from obo_bench.engine.cleanroom import NONCE_LABEL, RUN_LABEL
 from obo_bench.programbench.collection_rules import CollectionRules
 from obo_bench.programbench.options import RunOptions
@@ -62,9 +62,8 @@ def admission(options: RunOptions) -> AdmissionRequest:
         command="programbench run",
         run_root=options.run_root,
         repo_dir=options.repo_dir,
-        forbidden=forbidden_places(options.repo_dir, options.settings_path),
-        allow_dirty_seed=options.allow_dirty_seed,
-        expect=options.expect,
+        settings_path=options.settings_path,
+        seed=options.seed,
         fields={
             "timeout_sec": options.timeout_sec,
             "output_paths": {

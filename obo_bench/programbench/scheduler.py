@@ -72,6 +72,7 @@ def _take(context: RunContext, schedule: Schedule, instance: Instance, future: F
     except Refusal as refusal:
         if not is_campaign_fatal(refusal):
             raise
+        refusal.settle()
         context.stop.set()
         schedule.stopped, schedule.refusal, schedule.detail = "stopped_provenance", refusal, refusal.message
         _not_attempted(context, schedule, [instance], "stopped_provenance")
