@@ -1,40 +1,20 @@
-"""The server's settings: the file on disk and what the live server shows, checked before anything is spent."""
+"""The server's settings file: where it is, and its content, read strictly and without ever waiting for it."""
 
 import json
-from collections.abc import Mapping
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from obo_bench.core.redact import is_secret_name
 from obo_bench.core.refusals import PreflightRefused
 
-MODEL_SLOT = "OUROBOROS_MODEL"
-_SLOT_NAMES = (
-    "OUROBOROS_MODEL",
-    "OUROBOROS_MODEL_HEAVY",
-    "OUROBOROS_MODEL_LIGHT",
-    "OUROBOROS_MODEL_VISION",
-    "OUROBOROS_MODEL_CONSCIOUSNESS",
-    "OUROBOROS_MODEL_FALLBACKS",
-    "OUROBOROS_MODEL_DEEP_SELF_REVIEW",
-    "CLAUDE_CODE_MODEL",
-    "OUROBOROS_WEBSEARCH_MODEL",
-    "OUROBOROS_REVIEW_MODELS",
-    "OUROBOROS_SCOPE_REVIEW_MODELS",
-    "OUROBOROS_SCOPE_REVIEW_MODEL",
-)
-_SHOWN = (
-    "TOTAL_BUDGET",
-    "OUROBOROS_MAX_WORKERS",
-    "OUROBOROS_MAX_ROUNDS",
-    "OUROBOROS_TASK_REVIEW_MODE",
-    "OUROBOROS_REVIEW_ENFORCEMENT",
-    "OUROBOROS_RUNTIME_MODE",
-    "OUROBOROS_CONTEXT_MODE",
-    "OUROBOROS_SAFETY_MODE",
-    "OUROBOROS_TASK_ABS_CEILING_SEC",
-)
+LARGEST_FILE = 4 * 1024 * 1024
+"""Bytes; real settings have some kilobytes."""
+_STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 
 
 @dataclass(frozen=True)
@@ -48,9 +28,14 @@ class SettingsFile:
     values: Mapping[str, Any] = field(default_factory=dict)
     """Its content."""
 
-    def secrets(self) -> list[str]:
-        """Return the values that must never be written."""
-        return [value for name, value in self.values.items() if is_secret_name(name) and isinstance(value, str)]
+    def secrets(self, further: Iterable[str] = ()) -> list[str]:
+        """Return the values that must never be written: those named like secrets, and those of `further` names."""
+        names = {name for name in self.values if is_secret_name(name)} | (set(further) & set(self.values))
+        return [value for name in sorted(names) if isinstance(value := self.values[name], str)]
+
+    def text(self, name: str) -> str | None:
+        """Return a setting as text without outer blanks; None when it is missing or blank."""
+        return str(self.values.get(name) or "").strip() or None
 
 
 def settings_location(explicit: Path | None, repo_dir: Path, environ: Mapping[str, str]) -> tuple[Path, bool]:
@@ -65,65 +50,64 @@ def settings_location(explicit: Path | None, repo_dir: Path, environ: Mapping[st
 
 
 def load_settings(path: Path, *, named: bool) -> SettingsFile:
-    """Read the settings strictly (a BOM is accepted).
+    """Read the settings strictly (a BOM is accepted; of equal keys the last one counts, as in any JSON reader).
 
     Raises PreflightRefused `settings_unreadable` with line and column; a missing file is refused only when named.
     """
     try:
-        raw = path.read_bytes()
+        raw = _read(path)
     except FileNotFoundError:
         if not named:
             return SettingsFile(path, present=False)
         raise _unreadable(path, "it does not exist") from None
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
+    return SettingsFile(path, present=True, values=_parse(path, raw))
+
+
+def _read(path: Path) -> bytes:
+    # Opened without waiting: a FIFO without a writer would hold the run for ever.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") if stat.S_ISREG(os.fstat(descriptor).st_mode) else _close(descriptor) as stream:
+        raw = stream.read(LARGEST_FILE + 1)
+    if len(raw) > LARGEST_FILE:
+        raise OSError(f"it has more than {LARGEST_FILE} bytes")
+    return raw
+
+
+def _close(descriptor: int) -> NoReturn:
+    os.close(descriptor)
+    raise OSError("it is not a regular file")
+
+
+def _parse(path: Path, raw: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(raw.decode("utf-8-sig"))
+        text = raw.decode("utf-8-sig")
+        value = json.loads(text, parse_constant=lambda constant: _refuse_constant(constant, text))
+    except UnicodeDecodeError as error:
+        line, column = _position(raw, error.start)
+        raise _malformed(path, line, column, f"not UTF-8: {error.reason}") from error
     except json.JSONDecodeError as error:
-        where = {"line": error.lineno, "column": error.colno}
-        raise _unreadable(path, f"line {error.lineno}, column {error.colno}: {error.msg}", **where) from error
-    except (UnicodeDecodeError, RecursionError) as error:
+        raise _malformed(path, error.lineno, error.colno, error.msg) from error
+    except (ValueError, RecursionError) as error:
         raise _unreadable(path, str(error)) from error
     if not isinstance(value, dict):
-        raise _unreadable(path, f"line 1, column 1: a JSON object is needed, this is {type(value).__name__}")
-    return SettingsFile(path, present=True, values=value)
+        raise _malformed(path, 1, 1, f"a JSON object is needed, this is {type(value).__name__}")
+    return value
 
 
-def model_slots(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the model names by slot, empty slots left out."""
-    return {name: str(values[name]) for name in _SLOT_NAMES if values.get(name)}
+def _refuse_constant(constant: str, text: str) -> NoReturn:
+    """Refuse NaN and the infinities, which Python would read though JSON has none, where they stand."""
+    found = (match for match in _STRING_OR_CONSTANT.finditer(text) if not match.group().startswith('"'))
+    raise json.JSONDecodeError(f"{constant} is no JSON value", text, next(found).start())
 
 
-def credentials(values: Mapping[str, Any]) -> dict[str, bool]:
-    """Return which keys exist, never what they are."""
-    return {name: bool(value) for name, value in sorted(values.items()) if is_secret_name(name)}
+def _position(raw: bytes, offset: int) -> tuple[int, int]:
+    return raw.count(b"\n", 0, offset) + 1, offset - raw.rfind(b"\n", 0, offset)
 
 
-def shown_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that bound a run and are safe to show."""
-    return {name: values[name] for name in _SHOWN if name in values}
-
-
-def check_solve_model(solve_model: str | None, settings: SettingsFile, live: Mapping[str, Any] | None) -> str | None:
-    """Return the model that will solve; raises PreflightRefused when file, flag and live server do not agree."""
-    in_file = str(settings.values.get(MODEL_SLOT) or "") or None
-    declared = solve_model or in_file
-    if solve_model and in_file and solve_model != in_file:
-        raise PreflightRefused(
-            "solve_model_mismatch",
-            f"--solve-model {solve_model!r} is not the {MODEL_SLOT} of {str(settings.path)!r}, which is {in_file!r}",
-            evidence={"declared": solve_model, "settings": in_file, "settings_path": str(settings.path)},
-        )
-    if live is None:
-        return declared
-    running = str(live.get(MODEL_SLOT) or "") or None
-    if declared and running != declared:
-        raise PreflightRefused(
-            "target_settings_mismatch",
-            f"the live server solves with {running!r}, declared is {declared!r}",
-            evidence={"declared": declared, "live": running},
-        )
-    return declared or running
+def _malformed(path: Path, line: int, column: int, why: str) -> PreflightRefused:
+    return _unreadable(path, f"line {line}, column {column}: {why}", line=line, column=column)
 
 
 def _unreadable(path: Path, why: str, **where: int) -> PreflightRefused:
