@@ -94,7 +94,7 @@ def evaluate(run_root: Path, environ: Mapping[str, str], **changes: Any) -> Eval
     return evaluate_submissions(EvaluationRequest(**request | changes), SilentReporter())
 
 
-def only(outcome: EvaluationOutcome, instance_id: str = INSTANCE) -> tuple[str, Blame | None]:
+def only(outcome: EvaluationOutcome, instance_id: str = INSTANCE) -> tuple[str, str | None]:
     """Return reason and blame of an instance, which must be ungraded."""
     row = outcome.summary.instances[instance_id]
     assert (row.verdict, row.score) == (Verdict.UNGRADED, None)

@@ -87,11 +87,11 @@ def without(tree: dict[bytes, tuple[object, ...]], record: SubmissionRecord) -> 
 
 
 def reasons(record: SubmissionRecord) -> dict[str, str]:
-    return {note.path: note.reason.value for note in record.excluded}
+    return {note.path: str(note.reason) for note in record.excluded}
 
 
 def flags(record: SubmissionRecord) -> dict[str, str]:
-    return {note.path: note.reason.value for note in record.flagged}
+    return {note.path: str(note.reason) for note in record.flagged}
 
 
 @contextlib.contextmanager

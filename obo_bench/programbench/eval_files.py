@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
-from obo_bench.core.files import read_json_object, sha256_file, write_json
+from obo_bench.core.documents import UnreadableDocument, read_document
+from obo_bench.core.files import sha256_file, write_json
+from obo_bench.core.wire_format import WireModel
 from obo_bench.programbench.grading import tests_digest
 
 
-class EvalProvenance(BaseModel):
+class EvalProvenance(WireModel):
     """What an eval.json was made from."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     schema_: Literal["obo_bench.eval_provenance.v1"] = Field("obo_bench.eval_provenance.v1", alias="schema")
     """The wire format."""
@@ -50,18 +52,15 @@ def provenance_path(run_root: Path, instance_id: str) -> Path:
 
 def read_provenance(run_root: Path, instance_id: str) -> EvalProvenance | None:
     """Return the proof, or None when it is absent or not ours."""
-    document = read_json_object(provenance_path(run_root, instance_id))
-    if document is None:
-        return None
     try:
-        return EvalProvenance.model_validate(document)
-    except ValidationError:
+        return read_document(EvalProvenance, provenance_path(run_root, instance_id))
+    except UnreadableDocument:
         return None
 
 
 def write_provenance(run_root: Path, proof: EvalProvenance) -> None:
     """Write the proof durably; raises OSError."""
-    write_json(provenance_path(run_root, proof.instance_id), proof.model_dump(by_alias=True))
+    write_json(provenance_path(run_root, proof.instance_id), proof.document())
 
 
 def proven(run_root: Path, instance_id: str, expected: Mapping[str, str]) -> EvalProvenance | None:

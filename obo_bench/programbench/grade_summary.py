@@ -5,11 +5,12 @@ Wire format `obo_bench.grade_summary.v1`. The denominator is what was requested;
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from obo_bench.core.files import write_json
+from obo_bench.core.wire_format import LaterWord, WireModel
 from obo_bench.programbench.grading import Grade
 from obo_bench.programbench.verdicts import Blame, Verdict
 
@@ -22,18 +23,18 @@ FIXTURE_PREFIX = "testorg__"
 """The package's own test fixture; never part of the benchmark."""
 
 
-class _WireModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+class _Frozen(WireModel):
+    model_config = ConfigDict(frozen=True)
 
 
-class InstanceGrade(_WireModel):
+class InstanceGrade(_Frozen):
     """The grade of one requested instance."""
 
-    verdict: Verdict
+    verdict: Verdict | LaterWord
     """pass, fail or ungraded."""
     reason: str
     """Why; a word of the verdict table."""
-    blame: Blame | None
+    blame: Blame | LaterWord | None
     """Who kept it from passing; null for a pass."""
     score: float | None
     """Official score from 0 to 1; null when ungraded."""
@@ -59,7 +60,7 @@ class InstanceGrade(_WireModel):
     """The evaluator's own words, bounded; foreign text."""
 
 
-class ShrunkenMean(_WireModel):
+class ShrunkenMean(_Frozen):
     """A mean over the graded instances only: good for diagnosis, never for publication."""
 
     mean_over_graded: float | None
@@ -70,7 +71,7 @@ class ShrunkenMean(_WireModel):
     """Said in the file itself."""
 
 
-class GradeSummary(_WireModel):
+class GradeSummary(_Frozen):
     """The grades of a run."""
 
     schema_: Literal["obo_bench.grade_summary.v1"] = Field("obo_bench.grade_summary.v1", alias="schema")
@@ -79,7 +80,7 @@ class GradeSummary(_WireModel):
     """The invocation that graded."""
     created_at_unix: float
     """When this was written."""
-    evaluation_status: EvaluationStatus
+    evaluation_status: EvaluationStatus | LaterWord
     """How the evaluation as a whole ended."""
     evaluator_version: str | None
     """Version of the programbench package; null when it is not there."""
@@ -107,10 +108,6 @@ class GradeSummary(_WireModel):
     """Only for diagnosis."""
     instances: dict[str, InstanceGrade]
     """By instance id, in the requested order."""
-
-    def document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return self.model_dump(mode="json", by_alias=True)
 
 
 def build_grade_summary(

@@ -16,7 +16,7 @@ def append_grades(ledger: Ledger, rows: Mapping[str, Row], summary: GradeSummary
         ledger.append(
             row.model_copy(
                 update={
-                    "official_eval_status": str(grade.verdict.value),
+                    "official_eval_status": str(grade.verdict),
                     "details": {**row.details, "official_evaluation": graded},
                 }
             )

@@ -1,17 +1,20 @@
 """Ledger rows of ProgramBench instances."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.ledger import Row, Status
-from obo_bench.programbench.context import RunContext
+from obo_bench.core.wire_format import LaterWord
+
+if TYPE_CHECKING:
+    from obo_bench.programbench.context import RunContext
 
 BENCHMARK = "programbench"
 
 
 def append_row(
-    context: RunContext,
+    context: "RunContext",
     instance_id: str,
-    status: Status,
+    status: Status | LaterWord,
     reason: str,
     *,
     attempt: int,
@@ -45,7 +48,7 @@ def append_row(
     return row
 
 
-def repeat_row(context: RunContext, earlier: Row, status: Status, reason: str, why: str) -> Row:
+def repeat_row(context: "RunContext", earlier: Row, status: Status | LaterWord, reason: str, why: str) -> Row:
     """Write that an instance was left as an earlier invocation ended it; the row is complete in itself."""
     return append_row(
         context,

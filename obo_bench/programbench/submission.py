@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from obo_bench.core.files import sync_directory, write_json
+from obo_bench.core.wire_format import LaterWord, WireModel
 from obo_bench.programbench.archive import ArchiveSummary, ArchiveWriter, SubmissionCorrupt, verify_archive
 from obo_bench.programbench.collection_rules import (
     COMPILE_SCRIPT,
@@ -38,10 +39,10 @@ class SubmissionFailed(RuntimeError):
     """The workspace can't be packed; it is untouched and can be packed again once the cause is gone."""
 
 
-class CompileScriptCheck(BaseModel):
+class CompileScriptCheck(WireModel):
     """What stands in the root as compile.sh; nothing here decides whether it builds."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)
 
     present: bool
     """A regular file of that name, or a link to one in the tree."""
@@ -51,23 +52,23 @@ class CompileScriptCheck(BaseModel):
     """It has carriage returns at line ends, which end most scripts at their first line."""
 
 
-class PathNote(BaseModel):
+class PathNote(WireModel):
     """A path and the reason it is listed for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)
 
     path: str
     """Relative to the workspace; bytes that are not UTF-8 as `\\xNN`."""
-    reason: Exclusion | Flag
+    reason: Exclusion | Flag | LaterWord
     """A value of Exclusion in `excluded`, of Flag in `flagged`."""
 
 
-class SubmissionRecord(BaseModel):
+class SubmissionRecord(WireModel):
     """The content of submission.json."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True)
 
-    schema_name: Literal["obo_bench.submission.v1"] = Field(default="obo_bench.submission.v1", alias="schema")
+    schema_: Literal["obo_bench.submission.v1"] = Field(default="obo_bench.submission.v1", alias="schema")
     """Name and version of this format; `schema` on the wire."""
     sha256: str
     """Hexadecimal hash of submission.tar.gz."""
@@ -131,7 +132,7 @@ def _package_once(
         record = packer.record(summary)
         partial.replace(archive)
     sync_directory(destination)
-    write_json(destination / RECORD_NAME, record.model_dump(mode="json", by_alias=True))
+    write_json(destination / RECORD_NAME, record.document())
     return record
 
 

@@ -1,0 +1,27 @@
+"""The wire formats by the names that `obo-bench schema` knows them under."""
+
+from collections.abc import Mapping
+
+from obo_bench.core.envelope import ResultEnvelope
+from obo_bench.core.ledger import Row
+from obo_bench.core.manifest import RunManifest
+from obo_bench.core.wire_format import WireModel
+from obo_bench.gateway.attestation import Attestation
+from obo_bench.gateway.checkpoint import TaskCheckpoint
+from obo_bench.programbench.attest_record import AttestRecord
+from obo_bench.programbench.eval_files import EvalProvenance
+from obo_bench.programbench.grade_summary import GradeSummary
+from obo_bench.programbench.submission import SubmissionRecord
+
+FORMATS: Mapping[str, type[WireModel]] = {
+    "attest": AttestRecord,
+    "attestation": Attestation,
+    "eval-provenance": EvalProvenance,
+    "grade-summary": GradeSummary,
+    "ledger-row": Row,
+    "manifest": RunManifest,
+    "result": ResultEnvelope,
+    "submission": SubmissionRecord,
+    "task-checkpoint": TaskCheckpoint,
+}
+"""Every document that other tools may read, in the order of the names."""
