@@ -5,14 +5,21 @@
 
 import os
 import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
 import obo_bench
 from obo_bench.cli.app import app
-from obo_bench.core.refusals import REASONS, STAGE_EXIT_CODES, ExitCode
+from obo_bench.cli.reasons import vocabulary
+from obo_bench.cli.shell import ATTEST_KEYS
+from obo_bench.core.refusals import ExitCode
 from tests.conftest import obo
 from tests.test_layers import command_names
 
@@ -33,12 +40,15 @@ def exit_code_table() -> str:
 
 
 def reason_table() -> str:
-    rows = [
-        f"| `{name}` | {reason.stage.value} | {int(STAGE_EXIT_CODES[reason.stage])} "
-        f"| {f'`{reason.waiver}`' if reason.waiver else ''} | {reason.remedy} |"
-        for name, reason in REASONS.items()
-    ]
-    return "\n".join(["| reason | gate | status | waived by | what to do |", "|---|---|--:|---|---|", *rows])
+    rows = []
+    for row in vocabulary():
+        waiver = f"`{row['waived_by']}`" if row["waived_by"] else ""
+        fatal = "yes" if row["campaign_fatal"] else ""
+        rows.append(
+            f"| `{row['reason']}` | {row['stage']} | {row['exit_code']} | {waiver} | {fatal} | {row['remedy']} |"
+        )
+    head = "| reason | gate | status | waived by | campaign-fatal | what to do |"
+    return "\n".join([head, "|---|---|--:|---|---|---|", *rows])
 
 
 GENERATED = {"exit-codes": exit_code_table, "reasons": reason_table}
@@ -57,14 +67,56 @@ def test_every_command_is_described_and_has_help_with_an_example(command: str) -
     assert "Example: obo-bench" in done.stdout
 
 
-def options(command: object) -> set[str]:
-    return {flag for parameter in command.params for flag in parameter.opts if flag.startswith("--")}  # type: ignore[attr-defined]
+def command_object(name: str) -> Any:
+    found: Any = typer.main.get_command(app)
+    for word in name.split():
+        found = found.commands[word]
+    return found
 
 
-def test_every_option_of_run_is_described() -> None:
-    run = typer.main.get_command(app).commands["programbench"].commands["run"]  # type: ignore[attr-defined]
-    missing = {flag for flag in options(run) if f"`{flag}" not in README}
-    assert not missing
+def options(command: Any) -> set[str]:
+    return {flag for parameter in command.params for flag in parameter.opts if flag.startswith("--")}
+
+
+@pytest.mark.parametrize("command", sorted(command_names()))
+def test_every_option_of_every_command_is_described(command: str) -> None:
+    found = options(command_object(command))
+    assert found
+    assert {flag for flag in found if f"`{flag}`" not in README} == set()
+
+
+def test_every_variable_of_the_shell_answer_is_described() -> None:
+    assert {key for key in ATTEST_KEYS if f"`{key}`" not in README} == set()
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("override", ["yes", "no"])
+def test_the_shell_example_runs_as_it_is_written(
+    shell: str, override: str, checkout: Path, tmp_path: Path, serve: Callable[..., str]
+) -> None:
+    command = tmp_path / "bin" / "obo-bench"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m obo_bench "$@"\n')
+    command.chmod(0o755)
+    example = re.search(r"<!-- shell-example -->\n```sh\n(.*?)```", README, re.DOTALL)
+    assert example
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environ = {**os.environ, "OBO_ALLOW_EVOLVED_VOLUME": override, "OUROBOROS_REPO_DIR": str(checkout)}
+        environ["PATH"] = f"{command.parent}:{os.environ['PATH']}"
+        line = [shell, "-eu", "-c", example[1], shell, *arguments]
+        return subprocess.run(line, env=environ, capture_output=True, text=True, timeout=120, check=False)
+
+    done = run("--ouroboros-url", serve(version="6.99.0"))
+    assert ("would be let through" in done.stderr) is (override == "yes")
+    if override == "yes":
+        assert (done.returncode, done.stdout.split(",")[0]) == (0, "go: the server runs 6.99.0")
+    else:
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "stop: runtime_skew: restart the server" in done.stderr
+    mistaken = run("--no-such")
+    assert mistaken.returncode == 2
+    assert "stop: usage_error: No such option: --no-such" in mistaken.stderr
 
 
 def test_every_variable_that_the_code_reads_is_described() -> None:

@@ -1,14 +1,20 @@
-"""The answer of a command on stdout: one line, or with `--json` one object, also for refusals and usage errors."""
+"""The answer of a command on stdout: one line, one object (`--json`) or assignments (`--shell`).
 
+The last two also answer refusals and usage errors, so that a script never has to read stderr.
+"""
+
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from obo_bench.cli import registry, shell
 from obo_bench.core import ending
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
+from obo_bench.core.signals import Interrupted
 
 SCHEMA = "obo_bench.result.v1"
 
@@ -16,20 +22,23 @@ _state: dict[str, Any] = {}
 
 
 def begin(arguments: Sequence[str]) -> None:
-    """Forget earlier answers; whether JSON is wanted is known even when the arguments cannot be parsed."""
-    words = [word for word in arguments if not word.startswith("-")]
+    """Forget earlier answers; what form is wanted is known even when the arguments cannot be parsed."""
+    command = registry.command_of(arguments)
+    form = "json" if "--json" in arguments else "line"
+    if "--shell" in arguments and command in registry.SHELL:
+        form = "shell"
     _state.clear()
-    _state.update(json="--json" in arguments, command=" ".join(words[:2]), result={}, line="")
+    _state.update(form=form, command=command, result={}, line="", variables=None, given=False)
 
 
-def give(command: str, line: str, result: dict[str, Any]) -> None:
-    """Set the answer: `line` for people, `result` for `--json`."""
-    _state.update(command=command, line=line, result=result)
+def give(command: str, line: str, result: Any, variables: Mapping[str, object] | None = None) -> None:
+    """Set the answer: `line` for people, `result` for `--json`, `variables` for `--shell` where they are its own."""
+    _state.update(command=command, line=line, result=result, variables=variables, given=True)
 
 
 def silence() -> None:
     """Print nothing: a child process has given the answer already."""
-    _state.update(json=False, line="")
+    _state.update(form="line", line="")
 
 
 def say(text: str) -> None:
@@ -45,17 +54,36 @@ def say(text: str) -> None:
 
 def finish(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> None:
     """Print the answer; a closed stdout is not an error of the run."""
-    text = _envelope(status, error, manifest) if _state["json"] else _state["line"]
+    text = _text(status, error, manifest)
     if not text:
         return
     try:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
+        sys.stdout.buffer.write(_bytes(text + "\n"))
+        sys.stdout.buffer.flush()
     except (OSError, ValueError):
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # kept open until the process ends
 
 
-def _envelope(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> str:
+def _text(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> str:
+    if _state["form"] == "line":
+        return str(_state["line"])
+    if status == ExitCode.OK and not _state["given"] and manifest is None:
+        return ""  # --help and --version have answered
+    envelope = _envelope(status, error, manifest)
+    if _state["form"] == "json":
+        return json.dumps(envelope)
+    return shell.assignments(_state["variables"] or shell.attest_variables(envelope))
+
+
+def _bytes(text: str) -> bytes:
+    """Paths give back the bytes they were made of, whatever the locale; a lone surrogate of foreign text is escaped."""
+    for encoding in (sys.getfilesystemencoding(), "utf-8"):
+        with contextlib.suppress(UnicodeEncodeError):
+            return text.encode(encoding, "surrogateescape")
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _envelope(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> dict[str, Any]:
     extra = (manifest or {}).get("extra") or {}
     refusal = ending.refusal_record(error).model_dump() if isinstance(error, Refusal) else None
     path = ending.manifest_path()
@@ -70,21 +98,31 @@ def _envelope(status: int, error: BaseException | None, manifest: dict[str, Any]
         "error": extra.get("error") or _error(status, error),
         "result": _state["result"],
     }
-    return json.dumps(process_redactor().document(document))
+    envelope: dict[str, Any] = process_redactor().document(document)
+    return envelope
 
 
 def _outcome(status: int, error: BaseException | None) -> str:
     if isinstance(error, Refusal):
         return "refused"
-    if status == ExitCode.OK:
-        return "completed"
-    return "usage_error" if status == ExitCode.USAGE else "crashed"
+    if status == ExitCode.USAGE:
+        return "usage_error"
+    if isinstance(error, Interrupted | KeyboardInterrupt):
+        return "interrupted"
+    answered = _state["given"] and isinstance(error, SystemExit | None)
+    return "completed" if status == ExitCode.OK or answered else "crashed"
 
 
 def _error(status: int, error: BaseException | None) -> dict[str, str] | None:
     if status == ExitCode.USAGE:
-        message = str(error) if isinstance(error, UsageError) else "the command line cannot be parsed; see stderr"
-        return {"type": "UsageError", "message": message}
+        return {"type": "UsageError", "message": str(error) if isinstance(error, UsageError) else _parser_said(error)}
     if error is None or isinstance(error, Refusal | SystemExit):
         return None
     return {"type": type(error).__name__, "message": str(error)}
+
+
+def _parser_said(error: BaseException | None) -> str:
+    """Return the parser's own message, which it has shown before it ended the process."""
+    cause = error.__context__ if error is not None else None
+    told = getattr(cause, "format_message", None)
+    return str(told()) if told is not None else "the command line cannot be parsed; see stderr"

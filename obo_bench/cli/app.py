@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from obo_bench import __version__
-from obo_bench.cli import practice, programbench
+from obo_bench.cli import attest, cancel, gc, practice, programbench, reasons, schema
 
 app = typer.Typer(
     name="obo-bench",
@@ -16,7 +16,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(programbench.app, name="programbench")
+cancel.register(programbench.app)
+gc.register(programbench.app)
 app.add_typer(practice.app, name="practice", short_help="Try all of it for real, without a server or money.")
+attest.register(app)
+reasons.register(app)
+schema.register(app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -48,7 +48,7 @@ def practice(
         directory=directory,
         scenario=scenario,
         setup=setup,
-        run_id=check_run_id(run_id) if run_id else None,
+        run_id=check_run_id(run_id) if run_id is not None else None,
         workers=workers,
         forwarded=forwarded,
     )

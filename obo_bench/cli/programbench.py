@@ -1,23 +1,18 @@
 """`obo-bench programbench ...`."""
 
-import math
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
-from obo_bench.cli import answer
+from obo_bench.cli import answer, arguments, attest
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
-from obo_bench.core.reporter import PlainReporter, Reporter, SilentReporter
-from obo_bench.core.roots import check_run_id, new_run_id, runs_root
+from obo_bench.core.reporter import Reporter
 from obo_bench.gateway import DEFAULT_URL
 from obo_bench.programbench.options import DEFAULT_CPUS, DEFAULT_MEMORY, DEFAULT_TIMEOUT_SEC, RunOptions
 from obo_bench.programbench.selection import Selector
-from obo_bench.programbench.settings import settings_location
 
 app = typer.Typer(help="The official ProgramBench benchmark.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -27,6 +22,9 @@ class Pull(StrEnum):
 
     MISSING = "missing"
     ALWAYS = "always"
+
+
+attest.register(app)
 
 
 @app.callback()
@@ -40,17 +38,10 @@ def group() -> None:
     "6 not graded, 7 stopped, 129/130/143 signal.",
 )
 def run(
-    repo_dir: Annotated[
-        Path | None,
-        typer.Option(envvar="OUROBOROS_REPO_DIR", help="Checkout that the server runs from. Default: the current one."),
-    ] = None,
-    ouroboros_url: Annotated[str, typer.Option(help="Address of the Ouroboros server.")] = DEFAULT_URL,
-    solve_model: Annotated[
-        str | None, typer.Option(help="Model that must solve; refused if settings or server say another.")
-    ] = None,
-    settings_path: Annotated[
-        Path | None, typer.Option(help="The server's settings.json (environment: OUROBOROS_SETTINGS_PATH).")
-    ] = None,
+    repo_dir: arguments.RepoDir = None,
+    ouroboros_url: arguments.OuroborosUrl = DEFAULT_URL,
+    solve_model: arguments.SolveModel = None,
+    settings_path: arguments.SettingsPath = None,
     difficulty: Annotated[list[str] | None, typer.Option(help="easy, medium, hard or none; repeatable.")] = None,
     language: Annotated[list[str] | None, typer.Option(help="Language of the original; repeatable.")] = None,
     instance_id: Annotated[list[str] | None, typer.Option(help="One instance; repeatable.")] = None,
@@ -60,11 +51,8 @@ def run(
     ] = "",
     slice_: Annotated[str, typer.Option("--slice", help="Python slice, such as 0:3; 5 means the first five.")] = "",
     shuffle: Annotated[bool, typer.Option(help="Shuffle first, in the official fixed order.")] = False,
-    run_id: Annotated[str | None, typer.Option(help="Name of the run; give it again to resume.")] = None,
-    runs_root_: Annotated[
-        Path | None,
-        typer.Option("--runs-root", help="Where runs are kept (environment: OUROBOROS_BENCH_RUNS_ROOT)."),
-    ] = None,
+    run_id: arguments.RunId = None,
+    runs_root: arguments.RunsRoot = None,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Instances at work at a time.")] = 1,
     timeout_sec: Annotated[float, typer.Option(min=1, help="Deadline of one task in seconds.")] = DEFAULT_TIMEOUT_SEC,
     cpus: Annotated[float, typer.Option(min=0.1, help="Cores of one cleanroom.")] = DEFAULT_CPUS,
@@ -80,25 +68,19 @@ def run(
     pull: Annotated[Pull, typer.Option(help="When to pull images.")] = Pull.MISSING,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Prepare everything, submit and spend nothing.")] = False,
     evaluate: Annotated[bool, typer.Option("--eval/--no-eval", help="Grade with the official evaluator.")] = False,
-    allow_dirty_seed: Annotated[
-        bool, typer.Option("--allow-dirty-seed", help="Run although the checkout is not clean; recorded.")
-    ] = False,
-    expect: Annotated[str | None, typer.Option(help="Commit prefix or VERSION that the checkout must have.")] = None,
-    expected_version: Annotated[str | None, typer.Option(help="Version the server must run.")] = None,
-    seed_commit: Annotated[
-        str | None, typer.Option(help="Commit that the checkout must descend from (hexadecimal, 7 digits or more).")
-    ] = None,
-    require_stamp: Annotated[
-        bool, typer.Option("--require-stamp", help="The git directory must hold the stamp of the seed's commit.")
-    ] = False,
+    allow_dirty_seed: arguments.AllowDirtySeed = False,
+    expect: arguments.Expect = None,
+    expected_version: arguments.ExpectedVersion = None,
+    seed_commit: arguments.SeedCommit = None,
+    require_stamp: arguments.RequireStamp = False,
     min_budget_usd: Annotated[
         float | None, typer.Option(min=0, help="Refuse when the OpenRouter key cannot spend so much any more.")
     ] = None,
     accept_config_change: Annotated[
         bool, typer.Option("--accept-config-change", help="Resume with another selection; recorded.")
     ] = False,
-    json_: Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")] = False,
+    json_: arguments.Json = False,
+    quiet: arguments.Quiet = False,
 ) -> None:
     """Solve and grade ProgramBench instances through a live Ouroboros server.
 
@@ -107,15 +89,15 @@ def run(
     The directory of the run is printed on stdout, everything else on stderr.
     """
     del json_  # read from the command line itself, so that usage errors obey it too
-    checkout = _checkout(repo_dir)
-    settings, named = settings_location(settings_path, checkout, os.environ)
+    checkout = arguments.checkout(repo_dir)
+    settings, named = arguments.settings_place(settings_path, checkout)
     _check_memory(memory)
     options = RunOptions(
         repo_dir=checkout,
-        run_root=runs_root(runs_root_, checkout) / "programbench" / (check_run_id(run_id) if run_id else new_run_id()),
+        run_root=arguments.run_root("programbench", runs_root, run_id, checkout),
         settings_path=settings,
         settings_named=named,
-        url=_address(ouroboros_url),
+        url=arguments.address(ouroboros_url),
         solve_model=solve_model,
         selector=Selector(
             difficulty=tuple(difficulty or ()),
@@ -126,8 +108,8 @@ def run(
             shuffle=shuffle,
         ),
         ids_file=ids_file.absolute() if ids_file else None,
-        timeout_sec=_finite("--timeout-sec", timeout_sec),
-        cpus=_finite("--cpus", cpus),
+        timeout_sec=arguments.finite("--timeout-sec", timeout_sec),
+        cpus=arguments.finite("--cpus", cpus),
         memory=memory,
         workers=workers,
         pull="never" if skip_pull else pull.value,
@@ -143,10 +125,10 @@ def run(
             require_stamp=require_stamp,
         ),
         expected_version=expected_version,
-        min_budget_usd=None if min_budget_usd is None else _finite("--min-budget-usd", min_budget_usd),
+        min_budget_usd=None if min_budget_usd is None else arguments.finite("--min-budget-usd", min_budget_usd),
         accept_config_change=accept_config_change,
     )
-    _run(options, SilentReporter() if quiet else PlainReporter())
+    _run(options, arguments.reporter(quiet=quiet))
 
 
 def _run(options: RunOptions, reporter: Reporter) -> None:
@@ -160,36 +142,6 @@ def _run(options: RunOptions, reporter: Reporter) -> None:
         )
     answer.say(f"next: look at {result.run_root / 'run_manifest.json'}")
     answer.give("programbench run", str(result.run_root), {"counts": result.counts, "grades": result.grades})
-
-
-def _checkout(named: Path | None) -> Path:
-    """Return the checkout as an absolute path; what it is, is for the gates to find out after admission."""
-    if named is not None:
-        return named.absolute()
-    here = Path.cwd()
-    if (here / "VERSION").is_file() and (here / ".git").exists():
-        return here
-    raise UsageError(
-        f"no checkout is named and {str(here)!r} is none: give --repo-dir DIR (or set OUROBOROS_REPO_DIR) with the "
-        "Ouroboros checkout that the server runs from"
-    )
-
-
-def _finite(flag: str, value: float) -> float:
-    if not math.isfinite(value):
-        raise UsageError(f"{flag} {value}: give a finite number")
-    return value
-
-
-def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or any(character.isspace() or not character.isprintable() for character in url):
-        raise UsageError(f"--ouroboros-url {url!r} is not an address: write it as http://HOST:PORT")
-    return url
 
 
 def _check_memory(memory: str) -> None:

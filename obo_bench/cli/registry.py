@@ -1,7 +1,26 @@
 """Every command, by what it may do (design I3): an unregistered one fails a test."""
 
-RECORDED = frozenset({"programbench run"})
+from collections.abc import Sequence
+
+RECORDED = frozenset({"programbench run", "attest", "programbench attest"})
 """Commands that run inside the seam and leave a manifest."""
 
-READ_ONLY = frozenset({"practice", "practice gateway"})
-"""Commands that write no run state of their own."""
+READ_ONLY = frozenset({"practice", "practice gateway", "programbench cancel", "programbench gc", "reasons", "schema"})
+"""Commands that write no manifest (`cancel` appends ledger rows)."""
+
+SHELL = frozenset({"attest", "programbench attest"})
+"""Commands that can answer with `--shell`."""
+
+_PREFIXES = frozenset(
+    " ".join(name.split()[:length]) for name in RECORDED | READ_ONLY for length in range(1, len(name.split()) + 1)
+)
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """Return the command that a command line names, as far as it names one; values of options are not taken for it."""
+    name = ""
+    for word in arguments:
+        longer = f"{name} {word}".strip()
+        if longer in _PREFIXES:
+            name = longer
+    return name

@@ -1,0 +1,146 @@
+"""Options that several commands share: one spelling, one help, one meaning.
+
+Before admission only work on the arguments themselves is allowed (design: admission is the outer boundary). The one
+probe is whether the current directory looks like a checkout, when none was named: without it there is no run root.
+"""
+
+import math
+import os
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from obo_bench.core.refusals import UsageError
+from obo_bench.core.reporter import PlainReporter, Reporter, SilentReporter
+from obo_bench.core.roots import check_run_id, new_run_id, runs_root
+from obo_bench.programbench.settings import settings_location
+
+
+def _text(value: str) -> str:
+    """Refuse the empty value of a script's unset variable: it would silently ask for less."""
+    if not value:
+        raise typer.BadParameter("it is empty: give a value, or leave the option out")
+    return value
+
+
+def _path(value: str) -> Path:
+    return Path(_text(value))
+
+
+RepoDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--repo-dir",
+        envvar="OUROBOROS_REPO_DIR",
+        parser=_path,
+        metavar="<path>",
+        help="Checkout that the server runs from. Default: the current one.",
+    ),
+]
+OuroborosUrl = Annotated[str, typer.Option("--ouroboros-url", help="Address of the Ouroboros server.")]
+SolveModel = Annotated[
+    str | None,
+    typer.Option(
+        "--solve-model",
+        parser=_text,
+        metavar="<str>",
+        help="Model that must solve; refused if settings or server say another.",
+    ),
+]
+SettingsPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings-path",
+        parser=_path,
+        metavar="<path>",
+        help="The server's settings.json (environment: OUROBOROS_SETTINGS_PATH).",
+    ),
+]
+RunId = Annotated[str | None, typer.Option("--run-id", help="Name of the run; give it again to resume.")]
+RunsRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--runs-root",
+        parser=_path,
+        metavar="<path>",
+        help="Where runs are kept (environment: OUROBOROS_BENCH_RUNS_ROOT).",
+    ),
+]
+AllowDirtySeed = Annotated[
+    bool, typer.Option("--allow-dirty-seed", help="Go on although the checkout is not clean; recorded.")
+]
+Expect = Annotated[
+    str | None,
+    typer.Option(
+        "--expect", parser=_text, metavar="<str>", help="Commit prefix or VERSION that the checkout must have."
+    ),
+]
+ExpectedVersion = Annotated[
+    str | None,
+    typer.Option("--expected-version", parser=_text, metavar="<str>", help="Version the server must run."),
+]
+SeedCommit = Annotated[
+    str | None,
+    typer.Option("--seed-commit", help="Commit that the checkout must descend from (hexadecimal, 7 digits or more)."),
+]
+RequireStamp = Annotated[
+    bool, typer.Option("--require-stamp", help="The git directory must hold the stamp of the seed's commit.")
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", parser=_path, metavar="<path>", help="Write the record as JSON, also when refused."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
+
+
+def checkout(named: Path | None) -> Path:
+    """Return the checkout as an absolute path; what it is, is for the gates to find out after admission."""
+    if named is not None:
+        return named.absolute()
+    try:
+        here = Path.cwd()
+    except OSError as error:
+        raise UsageError(f"the current directory is gone ({error.strerror}): give --repo-dir DIR") from error
+    if (here / "VERSION").is_file() and (here / ".git").exists():
+        return here
+    raise UsageError(
+        f"no checkout is named and {str(here)!r} is none: give --repo-dir DIR (or set OUROBOROS_REPO_DIR) with the "
+        "Ouroboros checkout that the server runs from"
+    )
+
+
+def settings_place(named: Path | None, repo_dir: Path) -> tuple[Path, bool]:
+    """Return where the settings are, and whether the operator named the place."""
+    return settings_location(named, repo_dir, os.environ)
+
+
+def run_root(kind: str, named: Path | None, run_id: str | None, repo_dir: Path) -> Path:
+    """Return the directory of an invocation: `<runs root>/<kind>/<run id>`."""
+    return runs_root(named, repo_dir) / kind / (check_run_id(run_id) if run_id is not None else new_run_id())
+
+
+def address(url: str) -> str:
+    """Return the server's address, or raise UsageError when it cannot be one."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or any(character.isspace() or not character.isprintable() for character in url):
+        raise UsageError(f"--ouroboros-url {url!r} is not an address: write it as http://HOST:PORT")
+    return url
+
+
+def finite(flag: str, value: float) -> float:
+    """Return a number, or raise UsageError for the infinite and the undefined."""
+    if not math.isfinite(value):
+        raise UsageError(f"{flag} {value}: give a finite number")
+    return value
+
+
+def reporter(*, quiet: bool) -> Reporter:
+    """Return where progress goes."""
+    return SilentReporter() if quiet else PlainReporter()

@@ -1,0 +1,70 @@
+"""`obo-bench programbench cancel`: end what a run has left at the server."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.core.refusals import ExitCode
+
+if TYPE_CHECKING:
+    from obo_bench.programbench.cancel import CancelledInstance
+
+
+def cancel(
+    run: Annotated[str, typer.Argument(metavar="RUN", help=recorded_runs.RUN_HELP)],
+    instance_id: Annotated[list[str] | None, typer.Option(help="Only this instance; repeatable.")] = None,
+    ouroboros_url: recorded_runs.ServerUrl = None,
+    runs_root: arguments.RunsRoot = None,
+    json_: arguments.Json = False,
+    quiet: arguments.Quiet = False,
+) -> None:
+    """Cancel the tasks that a run has left at the server, remove their containers, and record it.
+
+    Example: obo-bench programbench cancel full
+
+    For a run whose process is dead; end a living one first. A resume does not solve a cancelled instance again
+    without `--retry cancelled_by_operator`. What the agent has finished meanwhile is kept: resume to package it.
+    """
+    del json_  # read from the command line itself, so that usage errors obey it too
+    from obo_bench.programbench.cancel import cancel_run
+
+    address = arguments.address(ouroboros_url) if ouroboros_url is not None else None
+    found = recorded_runs.named_run(run, recorded_runs.known_runs_root(runs_root))
+    instances = cancel_run(found, url=address, instance_ids=instance_id or (), reporter=arguments.reporter(quiet=quiet))
+    answer.say(_summary(instances, found.root.name))
+    answer.give(
+        "programbench cancel",
+        str(found.root),
+        {"run_root": str(found.root), "instances": [instance.document() for instance in instances]},
+    )
+    if any(instance.trouble for instance in instances):
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def _summary(instances: "Sequence[CancelledInstance]", run_id: str) -> str:
+    if not instances:
+        return f"run {run_id}: no task was submitted, nothing to cancel"
+    counts = Counter(instance.result.replace("_", " ") for instance in instances)
+    lines = [f"run {run_id}: " + ", ".join(f"{number} {result}" for result, number in counts.items())]
+    for instance in instances:
+        if instance.result == "not_cancelled":
+            lines.append(
+                f"  {instance.instance_id} may still run and spend (task {instance.task_id}): {instance.detail}"
+            )
+        lines += [f"  {instance.instance_id}: {problem}; `gc` removes it later" for problem in instance.leftovers]
+    if any(instance.result == "completed" for instance in instances):
+        lines.append(f"  finished work waits: resume with the command of the run and --run-id {run_id} to package it")
+    return "\n".join(lines)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "cancel",
+        short_help="Cancel what a run has left at the server.",
+        epilog="Exit status: 0 nothing of it runs any more, 1 something could not be cancelled or removed, 2 usage, "
+        "5 refused (run at work or not found, server cannot be asked): nothing was touched.",
+    )(cancel)

@@ -1,0 +1,89 @@
+"""`obo-bench programbench gc`: remove what dead runs have left on the engine."""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.core.refusals import ExitCode, UsageError
+from obo_bench.core.reporter import printable
+
+if TYPE_CHECKING:
+    from obo_bench.programbench.gc import Finding
+
+
+def gc(
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Only this run: its id, or its directory. Default: all runs.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Remove the orphans without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is there; never ask.")] = False,
+    ouroboros_url: recorded_runs.ServerUrl = None,
+    runs_root: arguments.RunsRoot = None,
+    json_: arguments.Json = False,
+    quiet: arguments.Quiet = False,
+) -> None:
+    """Remove containers, volumes and images that dead runs have left; nothing without obo-bench's labels is touched.
+
+    Example: obo-bench programbench gc --force
+
+    An orphan belongs to a run whose process is dead and to a task that is over, unknown to its server or was never
+    submitted. What is kept is listed with the reason. Without --force it asks, where there is a terminal to ask.
+    """
+    del json_  # read from the command line itself, so that usage errors obey it too
+    from obo_bench.engine.daemon import connect_engine
+    from obo_bench.programbench.gc import find_garbage, remove_garbage
+
+    if force and dry_run:
+        raise UsageError("--force and --dry-run exclude each other: remove, or only show")
+    if ouroboros_url is not None and run is None:
+        raise UsageError("--ouroboros-url is for one run: name it as RUN, other runs may have other servers")
+    address = arguments.address(ouroboros_url) if ouroboros_url is not None else None
+    runs = recorded_runs.known_runs_root(runs_root)
+    chosen = recorded_runs.named_run(run, runs) if run is not None else None
+    engine = connect_engine()
+    with closing(engine.client):
+        findings = find_garbage(engine, run=chosen, runs_root=runs, url=address)
+        _show(findings, quiet=quiet)
+        if _may_remove(findings, force=force, dry_run=dry_run):
+            findings = remove_garbage(engine, findings, url=address, reporter=arguments.reporter(quiet=quiet))
+    _answer(findings)
+
+
+def _show(findings: "Sequence[Finding]", *, quiet: bool) -> None:
+    if not quiet:
+        for finding in findings:
+            answer.say(printable(finding.text()))
+
+
+def _may_remove(findings: "Sequence[Finding]", *, force: bool, dry_run: bool) -> bool:
+    orphans = sum(finding.verdict.orphan for finding in findings)
+    if force or not orphans or dry_run:
+        return force and orphans > 0
+    if sys.stdin is not None and sys.stdin.isatty():
+        return typer.confirm(f"Remove the {orphans} orphan(s)?", default=False, err=True)
+    answer.say("nothing was removed: give --force")
+    return False
+
+
+def _answer(findings: "Sequence[Finding]") -> None:
+    counts = Counter(finding.action for finding in findings)
+    answer.say(", ".join(f"{number} {action}" for action, number in counts.items()) or "nothing of ours is there")
+    lines = [printable(f"{found.item.kind} {found.item.name}") for found in findings if found.action != "kept"]
+    answer.give("programbench gc", "\n".join(lines), {"found": [finding.document() for finding in findings]})
+    if counts["failed"]:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "gc",
+        short_help="Remove what dead runs have left on the engine.",
+        epilog="Exit status: 0 shown or removed, 1 the engine did not remove something, 2 usage, 5 refused (engine, "
+        "run not found). On stdout: one line for each orphan, removed or not.",
+    )(gc)
