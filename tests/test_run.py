@@ -45,7 +45,9 @@ class Bench:
         return [*base, "--timeout-sec", "600", *more]
 
     def run(self, url: str, *more: str) -> Done:
-        return obo(*self.arguments(url, *more), env=self.env)
+        done = obo(*self.arguments(url, *more), env=self.env)
+        assert done.status == done.envelope["exit_code"] == done.manifest["extra"]["exit_code"], done.stderr
+        return done
 
     def start(self, url: str, *more: str) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(

@@ -2,24 +2,26 @@
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from obo_bench.core.files import read_json_object, write_json
+from obo_bench.core.documents import UnreadableDocument, read_document
+from obo_bench.core.files import write_json
 from obo_bench.core.redact import process_redactor
+from obo_bench.core.wire_format import LaterWord, WireModel
 
 CHECKPOINT_NAME = "ouroboros_task_checkpoint.json"
 INTENT = "intent"
 """Status before the submission is known to have arrived."""
 
 
-class TaskCheckpoint(BaseModel):
+class TaskCheckpoint(WireModel):
     """Wire format of `ouroboros_task_checkpoint.json`."""
 
-    model_config = ConfigDict(extra="allow", populate_by_name=True)
-
-    schema_: str = Field("ouroboros.benchmark.programbench.task_checkpoint.v1", alias="schema")
+    schema_: Literal["ouroboros.benchmark.programbench.task_checkpoint.v1"] | LaterWord = Field(
+        "ouroboros.benchmark.programbench.task_checkpoint.v1", alias="schema"
+    )
     """Format name."""
     task_id: str
     """Our id of the task."""
@@ -43,14 +45,13 @@ class CheckpointFile:
 
     def read(self) -> TaskCheckpoint | None:
         """Return the checkpoint, or None when there is none that can be read."""
-        value = read_json_object(self.path)
         try:
-            return TaskCheckpoint.model_validate(value) if value is not None else None
-        except ValidationError:
+            return read_document(TaskCheckpoint, self.path)
+        except UnreadableDocument:
             return None
 
     def write(self, checkpoint: TaskCheckpoint) -> TaskCheckpoint:
         """Store the checkpoint durably and return it with its time."""
         stored = checkpoint.model_copy(update={"ts_unix": time.time()})
-        write_json(self.path, process_redactor().document(stored.model_dump(by_alias=True)))
+        write_json(self.path, process_redactor().document(stored.document()))
         return stored

@@ -1,27 +1,26 @@
-"""The one HTTP client of the server (the only module that imports httpx).
+"""The client of the server's HTTP interface: one method for each question, typed answers, typed errors."""
 
-Every call has a total deadline and a size limit; no proxy, no redirect and no compression is ever taken.
-"""
-
+import base64
 import json
 import os
-import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-import httpx
 from pydantic import BaseModel, ValidationError
 
-from obo_bench.gateway.errors import GatewayAnswerInvalid, GatewayRefused, GatewayUnreachable
+from obo_bench.core.redact import process_redactor
+from obo_bench.gateway.errors import GatewayAnswerInvalid, GatewayRefused
+from obo_bench.gateway.http import LARGEST_ANSWER, Answer, BoundedHttp, json_object
 from obo_bench.gateway.wire import Created, Health, Queue, State, TaskRecord
 
 CALL_DEADLINE_SEC = 30.0
 """A healthy server answers in milliseconds; a record of some MB in well under a second."""
-LARGEST_ANSWER = 64 * 1024 * 1024
-"""Bytes; six-hour records have some MB."""
+SMALL_ANSWER = 4 * 1024 * 1024
+"""Bytes; everything but records and events has some ten kB."""
 _ERROR_TEXT_LIMIT = 2000
+_FIELDS_SHOWN = 3
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -30,19 +29,9 @@ class GatewayClient:
     """Speaks to one server; a context manager, safe to share between threads."""
 
     def __init__(self, base_url: str, *, password: str | None = None, deadline_sec: float = CALL_DEADLINE_SEC) -> None:
-        self.base_url = base_url.rstrip("/")
+        self._http = BoundedHttp(base_url, headers=_authorization(password), deadline_sec=deadline_sec)
+        self.base_url = self._http.base_url
         """The address as given, without a final slash."""
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if password:
-            headers["X-Ouroboros-Password"] = password
-        self._deadline_sec = deadline_sec
-        self._http = httpx.Client(
-            base_url=self.base_url,
-            headers=headers,
-            timeout=httpx.Timeout(deadline_sec, connect=min(10.0, deadline_sec)),
-            trust_env=False,
-            follow_redirects=False,
-        )
 
     def __enter__(self) -> Self:
         """Use as a context manager."""
@@ -55,7 +44,7 @@ class GatewayClient:
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; calls under way end as GatewayUnreachable."""
         self._http.close()
 
     def health(self) -> Health:
@@ -77,7 +66,7 @@ class GatewayClient:
     def task(self, task_id: str) -> TaskRecord | None:
         """Return a task's record, or None when the server does not know the id."""
         try:
-            return self._model(TaskRecord, self._json("GET", f"/api/tasks/{quote(task_id, safe='')}"))
+            return self._model(TaskRecord, self._json("GET", _task_path(task_id), limit=LARGEST_ANSWER))
         except GatewayRefused as refused:
             if refused.status == 404 and refused.text == "task not found":
                 return None
@@ -85,13 +74,13 @@ class GatewayClient:
 
     def queue(self) -> Queue:
         """Return the live queue."""
-        answer = self._json("GET", "/api/tasks?limit=1")
+        answer = self._json("GET", "/api/tasks?limit=1", limit=LARGEST_ANSWER)
         return self._model(Queue, answer.get("queue") or {})
 
     def cancel(self, task_id: str) -> bool:
         """Cancel a task; False when it was not active any more. The command in its container goes on."""
         try:
-            self._json("POST", f"/api/tasks/{quote(task_id, safe='')}/cancel")
+            self._json("POST", f"{_task_path(task_id)}/cancel")
         except GatewayRefused as refused:
             if refused.status == 404:
                 return False
@@ -100,10 +89,10 @@ class GatewayClient:
 
     def events(self, task_id: str, *, cursor: int = 0, wait_sec: int = 1) -> list[dict[str, Any]]:
         """Return the events after `cursor` (a long poll of at most `wait_sec`); at-least-once, numbers not stable."""
-        path = f"/api/tasks/{quote(task_id, safe='')}/events?cursor={cursor}&wait={wait_sec}"
-        _, body = self._exchange("GET", path, None, extra_sec=wait_sec)
+        path = f"{_task_path(task_id)}/events?cursor={cursor}&wait={wait_sec}"
+        answer = self._http.exchange("GET", path, extra_sec=wait_sec)
         found = []
-        for line in body.split(b"\n"):
+        for line in answer.body.split(b"\n"):
             if line.startswith(b"data:"):
                 try:
                     event = json.loads(line[5:])
@@ -117,38 +106,22 @@ class GatewayClient:
         try:
             return model.model_validate(answer)
         except ValidationError as error:
-            raise GatewayAnswerInvalid(f"{self.base_url} answered with fields of the wrong type: {error}") from error
+            wrong = "; ".join(
+                f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+                for one in error.errors(include_url=False, include_input=False)[:_FIELDS_SHOWN]
+            )
+            raise GatewayAnswerInvalid(f"{self.base_url} answered with fields of the wrong type: {wrong}") from error
 
-    def _json(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _json(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, *, limit: int = SMALL_ANSWER
+    ) -> dict[str, Any]:
         content = None if body is None else json.dumps(body).encode()
-        response, answer = self._exchange(method, path, content)
-        where = f"{method} {self.base_url}{path}"
-        if response.is_redirect:
-            raise GatewayAnswerInvalid(f"{where} redirects to {response.headers.get('location')!r}; not followed")
-        if not response.is_success:
-            raise GatewayRefused(response.status_code, _error_text(answer), where=where)
-        try:
-            value = json.loads(answer)
-        except (ValueError, RecursionError) as error:
-            kind = response.headers.get("content-type", "no content type")
-            raise GatewayAnswerInvalid(f"{where} did not answer with JSON ({kind})") from error
-        if not isinstance(value, dict):
-            raise GatewayAnswerInvalid(f"{where} did not answer with a JSON object")
-        return value
-
-    def _exchange(
-        self, method: str, path: str, content: bytes | None, *, extra_sec: float = 0.0
-    ) -> tuple[httpx.Response, bytes]:
-        deadline = time.monotonic() + self._deadline_sec + extra_sec
-        where = f"{method} {self.base_url}{path}"
         headers = {"Content-Type": "application/json"} if content is not None else {}
-        try:
-            with self._http.stream(method, path, content=content, headers=headers) as response:
-                return response, _read(response, deadline, where)
-        except httpx.TransportError as error:
-            raise GatewayUnreachable(f"{where}: {str(error) or type(error).__name__}") from error
-        except (httpx.InvalidURL, ValueError) as error:
-            raise GatewayUnreachable(f"{where}: {error}") from error
+        answer = self._http.exchange(method, path, content=content, headers=headers, limit=limit)
+        where = f"{method} {self.base_url}{path}"
+        if not 200 <= answer.status < 300:
+            raise GatewayRefused(answer.status, _error_text(answer, where), where=where)
+        return json_object(answer, where)
 
 
 def password_from_environment(environ: Mapping[str, str] = os.environ) -> str | None:
@@ -156,22 +129,23 @@ def password_from_environment(environ: Mapping[str, str] = os.environ) -> str | 
     return environ.get("OUROBOROS_NETWORK_PASSWORD") or None
 
 
-def _read(response: httpx.Response, deadline: float, where: str) -> bytes:
-    body = bytearray()
-    for chunk in response.iter_raw():
-        body += chunk
-        if len(body) > LARGEST_ANSWER:
-            raise GatewayAnswerInvalid(f"{where} answered with more than {LARGEST_ANSWER} bytes")
-        if time.monotonic() > deadline:
-            raise GatewayUnreachable(f"{where}: the answer was not complete within its deadline")
-    return bytes(body)
+def _authorization(password: str | None) -> dict[str, str]:
+    """Return the header that carries any password, also one that is not ASCII; the server looks at no user name."""
+    if not password:
+        return {}
+    token = base64.b64encode(f"obo-bench:{password}".encode("utf-8", "surrogateescape")).decode()
+    process_redactor().learn((password, token))
+    return {"Authorization": f"Basic {token}"}
 
 
-def _error_text(answer: bytes) -> str:
+def _task_path(task_id: str) -> str:
+    return f"/api/tasks/{quote(task_id, safe='')}"
+
+
+def _error_text(answer: Answer, where: str) -> str:
     try:
-        value = json.loads(answer)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict) and isinstance(value.get("error"), str):
-        return str(value["error"])[:_ERROR_TEXT_LIMIT]
-    return answer[:_ERROR_TEXT_LIMIT].decode("utf-8", "replace")
+        error = json_object(answer, where).get("error")
+    except GatewayAnswerInvalid:
+        error = None
+    text = error if isinstance(error, str) else answer.body[: 4 * _ERROR_TEXT_LIMIT].decode("utf-8", "replace")
+    return text[:_ERROR_TEXT_LIMIT]

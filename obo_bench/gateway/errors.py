@@ -16,7 +16,7 @@ class GatewayUnreachable(GatewayError):
 
 
 class GatewayAnswerInvalid(GatewayError):
-    """The answer is not JSON, not an object, redirected, or larger than any real one."""
+    """The answer is not JSON, not an object, redirected, compressed, or larger than any real one."""
 
 
 class GatewayRefused(GatewayError):

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled", "rejected_duplicate"})
 """The only statuses that never change again."""
+LONGEST_VERSION = 128
+"""Characters of a version that is believed; real ones have some ten."""
 
 
 class _Wire(BaseModel):
@@ -19,7 +21,13 @@ class Health(_Wire):
     """GET /api/health: identity, not readiness."""
 
     runtime_version: str | None = None
-    """The version the server runs; the older `version` key proves nothing."""
+    """The version the server says it runs, as sent; the older `version` key proves nothing."""
+
+    @property
+    def claimed_version(self) -> str | None:
+        """The version that can be compared; None for a claim that is blank, too long or not printable."""
+        claim = (self.runtime_version or "").strip()
+        return claim if 0 < len(claim) <= LONGEST_VERSION and claim.isprintable() else None
 
 
 class State(_Wire):

@@ -7,14 +7,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from obo_bench.core.refusals import RuntimeAttestationRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.engine.cleanroom import INSTANCE_LABEL, NONCE_LABEL, RUN_LABEL, CleanroomSpec, operator_user
 from obo_bench.engine.daemon import Engine
+from obo_bench.gateway.admitted import AdmittedServer
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.errors import GatewayError
-from obo_bench.gateway.lifecycle import OUTAGE_SEC
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.paths import InstancePaths
@@ -36,20 +35,23 @@ class RunContext:
     """What was asked for."""
     engine: Engine
     """The daemon."""
-    client: GatewayClient | None
-    """The server; None in a dry run."""
+    server: AdmittedServer | None
+    """The server that was admitted; None in a dry run."""
     reporter: Reporter
     """Where progress goes."""
     nonce: str
     """Part of every task id, container name and label of the run."""
-    runtime_version: str | None
-    """The version that was attested."""
     cpus: float
     """Cores of a cleanroom, lowered to what the engine has."""
     memory_bytes: int
     """Memory of a cleanroom, lowered likewise."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set when nothing more may be started."""
+    halted_by: str = ""
+    """Why, where it was not the end of the run."""
+    _halting: threading.Lock = field(default_factory=threading.Lock)
+    workspaces_seen: bool = False
+    """Whether the server has taken a task of this run, so that it is known to see our workspaces."""
     submitting: threading.Lock = field(default_factory=threading.Lock)
     """Held from the wait for an idle worker until the task has been taken."""
     images: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -58,14 +60,19 @@ class RunContext:
     @property
     def gateway(self) -> GatewayClient:
         """The server's client."""
-        if self.client is None:
-            raise AssertionError("a dry run has no gateway")
-        return self.client
+        return self.admitted.client
+
+    @property
+    def admitted(self) -> AdmittedServer:
+        """The server, where there must be one."""
+        if self.server is None:
+            raise AssertionError("a dry run has no server")
+        return self.server
 
     def close(self) -> None:
         """Close the connections to server and daemon."""
-        if self.client is not None:
-            self.client.close()
+        if self.server is not None:
+            self.server.client.close()
         self.engine.client.close()
 
     def paths(self, instance_id: str) -> InstancePaths:
@@ -95,27 +102,11 @@ class RunContext:
             reference_volume=f"{name}-reference" if protected else None,
         )
 
-    def confirm_server(self) -> None:
-        """Ask the server again who it is, before money is spent.
-
-        Raises RuntimeAttestationRefused `runtime_changed`, or `runtime_unreachable` after two minutes of silence.
-        """
-        give_up = time.monotonic() + OUTAGE_SEC
-        while True:
-            try:
-                version = self.gateway.health().runtime_version
-                break
-            except GatewayError as error:
-                if time.monotonic() > give_up or self.stop.wait(2.0):
-                    raise RuntimeAttestationRefused(
-                        "runtime_unreachable", f"no server answers at {self.gateway.base_url!r}: {error}"
-                    ) from error
-        if version != self.runtime_version:
-            raise RuntimeAttestationRefused(
-                "runtime_changed",
-                f"the server at {self.gateway.base_url!r} was {self.runtime_version} at admission, now it is {version}",
-                evidence={"admitted": self.runtime_version, "now": version},
-            )
+    def halt(self, reason: str) -> None:
+        """Start nothing more; what is not started yet is `not_attempted` for this reason, the first one given."""
+        with self._halting:
+            self.halted_by = self.halted_by or reason
+            self.stop.set()
 
     def wait_for_idle_worker(self) -> float:
         """Wait until the server has a worker without a task; returns the seconds waited (a deadline counts them)."""
@@ -128,7 +119,7 @@ class RunContext:
                     break
             except GatewayError as error:
                 self.reporter.event(f"the server's load is unknown: {error}")
-                self.confirm_server()
+                self.admitted.confirm(self.stop)
             if time.monotonic() - told > _TELL_SEC:
                 told = time.monotonic()
                 self.reporter.event("still waiting for an idle worker of the server")

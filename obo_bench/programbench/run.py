@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest
+from obo_bench.core.ending import refusal_record
 from obo_bench.core.ledger import Row
 from obo_bench.core.manifest import Outcome
 from obo_bench.core.refusals import ExitCode
@@ -21,6 +22,7 @@ from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
 if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
+    from obo_bench.programbench.scheduler import Schedule
 
 EVALUATOR_CPUS = 4
 """Cores of an evaluator's container, where the engine has so many; the package's own default of 10 fails on less."""
@@ -108,19 +110,18 @@ def admission(options: RunOptions) -> AdmissionRequest:
 def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResult:
     from obo_bench.programbench.gates import pass_gates
     from obo_bench.programbench.instance import run_instance
-    from obo_bench.programbench.scheduler import run_all
+    from obo_bench.programbench.scheduler import confirm_at_end, run_all
 
     context, chosen = pass_gates(session, options, reporter)
     try:
         schedule = run_all(context, chosen, run_instance)
+        confirm_at_end(context, schedule)
     finally:
         session.manifest.harness["images"] = context.images
         context.close()
     counts = _count(session, list(schedule.rows.values()))
     if schedule.stopped:
-        reporter.event(f"stopped: {schedule.detail}")
-        session.manifest.harness["stopped"] = schedule.detail
-        session.conclude("stopped_provenance" if schedule.refusal else "stopped_systemic", ExitCode.STOPPED)
+        _stop(session, schedule, reporter)
         return RunResult(options.run_root, session.outcome, counts, None)
     _conclude(session, options, counts)
     grades = None
@@ -128,6 +129,17 @@ def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResul
         session.checkpoint()
         grades = _evaluate(session, context, schedule.rows)
     return RunResult(options.run_root, session.outcome, counts, grades)
+
+
+def _stop(session: Session, schedule: "Schedule", reporter: Reporter) -> None:
+    """End a run that going on with would be wrong or useless; a refusal that stopped it is recorded as such."""
+    reporter.event(f"stopped: {schedule.detail}")
+    session.manifest.harness["stopped"] = schedule.detail
+    session.conclude("stopped_provenance" if schedule.refusal else "stopped_systemic", ExitCode.STOPPED)
+    if schedule.refusal is not None:
+        reporter.event(f"what to do: {schedule.refusal.remedy}")
+        record = refusal_record(schedule.refusal)
+        session.manifest.extra.refusal = record.model_copy(update={"exit_code": int(ExitCode.STOPPED)})
 
 
 def _conclude(session: Session, options: RunOptions, counts: dict[str, int]) -> None:

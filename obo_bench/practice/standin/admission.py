@@ -85,7 +85,7 @@ def _workspace(body: Mapping[str, Any], config: StandInConfig) -> Path | None:
         return None
     path = Path(named).resolve()
     refuse_overlap("workspace_root", path, config.repo_dir, config.data_dir)
-    if not path.is_dir():
+    if not config.sees_host_files or not path.is_dir():
         raise RequestRefusedError(f"workspace_root is not a directory: {path}")
     top = worktree_root(path)
     if top is None:

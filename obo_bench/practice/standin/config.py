@@ -54,6 +54,10 @@ class StandInConfig:
     """What remote clients must show; None asks nobody."""
     model: str = "practice::scripted-solver"
     """What the model slots of `/api/settings` hold."""
+    sha: str = ""
+    """The commit that `/api/state` shows; real servers often leave it empty."""
+    sees_host_files: bool = True
+    """False for a server in a sandbox or on another host, for which no workspace of ours exists."""
 
     def check(self) -> None:
         """Raise UsageError for a scenario or port that does not exist, and for counts and delays below zero."""

@@ -116,7 +116,16 @@ class Gateway:
         queue = supervisor.book.queue(supervisor.workers)
         paused = SCENARIOS[self._config.scenario].paused
         uptime = time.monotonic() - self._started
-        return json_answer(views.state(supervisor.ready, queue, supervisor.book.newest(), paused, uptime))
+        return json_answer(
+            views.state(
+                supervisor.ready,
+                queue,
+                supervisor.book.newest(),
+                paused=paused,
+                uptime=uptime,
+                sha=self._config.sha,
+            )
+        )
 
     def _list(self, request: Request) -> Answer:
         statuses = [name.strip() for name in request.query.get("status", "").split(",") if name.strip()]

@@ -78,7 +78,13 @@ def settings(config: StandInConfig, port: int) -> dict[str, Any]:
 
 
 def state(
-    ready: bool, queue: Mapping[str, Any], records: Iterable[Mapping[str, Any]], paused: bool, uptime: float
+    ready: bool,
+    queue: Mapping[str, Any],
+    records: Iterable[Mapping[str, Any]],
+    *,
+    paused: bool,
+    uptime: float,
+    sha: str,
 ) -> dict[str, Any]:
     """Return the answer of `/api/state`; `paused` means that the pretended budget is spent, `uptime` is seconds."""
     tasks = list(records)
@@ -96,7 +102,7 @@ def state(
         "budget_limit": BUDGET_USD,
         "budget_pct": round(100 * spent / BUDGET_USD, 1),
         "branch": None,
-        "sha": "",
+        "sha": sha,
         "evolution_enabled": False,
         "bg_consciousness_enabled": False,
         "evolution_cycle": 0,
