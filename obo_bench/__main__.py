@@ -1,18 +1,20 @@
 """`python -m obo_bench`: the only place that turns an ending into an exit status.
 
-For a recorded command that status is read back from the manifest on disk, so the two can never disagree.
+For a recorded command that status is taken from the manifest as it was written, so the two can never disagree.
 """
 
+import contextlib
 import os
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from obo_bench.core import ending
+from obo_bench.core import ending, streams
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
-from obo_bench.core.signals import Interrupted, end_process_unless
+from obo_bench.core.signals import Interrupted, end_process_unless, ignore_ending_signals
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,70 +32,78 @@ def main(argv: Sequence[str] | None = None) -> int:
         error = raised
     manifest = ending.concluded()
     status = _status(error, manifest)
-    _explain(error, status, manifest)
-    answer.finish(status, error, manifest)
+    try:
+        _explain(error, status, manifest)
+        answer.finish(status, error, manifest)
+    except Exception as trouble:  # noqa: BLE001  # that the answer cannot be given does not change how it ended
+        with contextlib.suppress(Exception):
+            _tell_bug("the answer cannot be given", trouble)
     return status
 
 
 def run() -> None:
     """Entry point of the console script."""
-    end_process_unless(lambda: ending.manifest_path() is not None)
+    streams.open_missing()
     try:
+        end_process_unless(lambda: ending.manifest_path() is not None)
         status = main()
     except Interrupted as early:
         status = early.exit_code
-    _flush()
+    ignore_ending_signals()
+    streams.flush()
     if threading.active_count() > 1:
         # A worker that hangs in a foreign call must not hold the status back.
         os._exit(status)
     sys.exit(status)
 
 
-def _status(error: BaseException | None, manifest: dict[str, object] | None) -> int:
-    extra = (manifest or {}).get("extra")
-    if isinstance(extra, dict) and isinstance(extra.get("exit_code"), int):
-        return int(extra["exit_code"])
-    if error is None:
-        return ExitCode.OK
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else (ExitCode.OK if error.code is None else ExitCode.FAILED)
-    if isinstance(error, Refusal | Interrupted):
-        return error.exit_code
-    if isinstance(error, UsageError):
-        return ExitCode.USAGE
-    return ExitCode.SIGINT if isinstance(error, KeyboardInterrupt) else ExitCode.CRASHED
+def _status(error: BaseException | None, manifest: dict[str, Any] | None) -> int:
+    if manifest is not None:
+        return int(manifest["extra"]["exit_code"])
+    return int(ExitCode.USAGE) if isinstance(error, UsageError) else ending.exit_status(error)
 
 
-def _explain(error: BaseException | None, status: int, manifest: dict[str, object] | None) -> None:
+def _explain(error: BaseException | None, status: int, manifest: dict[str, Any] | None) -> None:
     """Tell the operator, on stderr, why it ended."""
     from obo_bench.cli import answer
 
     if isinstance(error, Refusal):
         answer.say(f"refused ({error.stage.value}: {error.reason}): {error.message}\n  what to do: {error.remedy}")
-    elif isinstance(error, UsageError):
+    elif isinstance(error, UsageError) and status == ExitCode.USAGE:
         answer.say(f"usage error: {error}")
     elif isinstance(error, Interrupted):
-        answer.say(f"{error}{_how_to_go_on(manifest)}")
-    elif status == ExitCode.CRASHED and error is not None:
-        answer.say("crashed: this is a bug in obo-bench\n" + "".join(traceback.format_exception(error)))
+        answer.say(f"{ending.error_record(error).message}{_how_to_go_on(manifest)}")
+    elif isinstance(error, SystemExit):
+        _explain_exit(error, status)
+    elif error is not None:
+        _tell_bug("crashed" if status == ExitCode.CRASHED else f"crashed after the end (status {status})", error)
 
 
-def _how_to_go_on(manifest: dict[str, object] | None) -> str:
-    if manifest is None:
+def _explain_exit(error: SystemExit, status: int) -> None:
+    """Show the text of a SystemExit, as Python itself would."""
+    from obo_bench.cli import answer
+
+    if status == ExitCode.CRASHED:
+        _tell_bug("crashed", error)
+    elif error.code is not None and not isinstance(error.code, int):
+        answer.say(ending.text_of(error))
+
+
+def _tell_bug(what: str, error: BaseException) -> None:
+    from obo_bench.cli import answer
+
+    told = "".join(traceback.format_exception(error))
+    if len(told) > 2 * ending.LONGEST_MESSAGE:
+        told = f"{told[: ending.LONGEST_MESSAGE]}\n...\n{told[-ending.LONGEST_MESSAGE :]}"
+    answer.say(f"{what}: this is a bug in obo-bench\n{told}")
+
+
+def _how_to_go_on(manifest: dict[str, Any] | None) -> str:
+    """Return how to resume, where tasks may have been submitted."""
+    if manifest is None or not manifest.get("requested_count"):
         return ""
     run_id = Path(str(manifest.get("run_root"))).name
     return f"; what was submitted goes on at the server: the same command with --run-id {run_id} picks it up"
-
-
-def _flush() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except ValueError:
-            continue
-        except OSError:
-            # A closed pipe is not an error of the run; what is left in the buffer has no reader.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def git(directory: Path, *arguments: str) -> str:
 def answering(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """Serve with `handler` on loopback; gives host:port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
         yield f"127.0.0.1:{server.server_port}"

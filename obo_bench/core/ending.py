@@ -1,30 +1,34 @@
 """How an invocation ended: the typed outcome for the manifest, and the status the process must exit with."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from obo_bench.core.files import read_json_object
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, ExitCode, Refusal
 from obo_bench.core.signals import Interrupted
 
 if TYPE_CHECKING:
-    from obo_bench.core.manifest import Outcome, RefusalRecord
+    from obo_bench.core.manifest import ErrorRecord, Outcome, RefusalRecord
     from obo_bench.core.session import Session
 
-_last: list[Path] = []
+LONGEST_MESSAGE = 4000
+"""Characters of an error's text that are kept; the beginning says what it is."""
+
+_last: list[tuple[Path, dict[str, Any]]] = []
 
 
-def describe(session: "Session", error: BaseException | None) -> None:
+def describe(session: "Session", cause: BaseException | None, unsettled: Iterable[Refusal] = ()) -> None:
     """Fill outcome, exit status, refusal and error of the session's manifest."""
-    from obo_bench.core.manifest import ErrorRecord
-
     extra = session.manifest.extra
-    outcome, status = (session.outcome, session.exit_code) if error is None else _of_error(error, session.outcome)
-    extra.outcome, extra.exit_code = outcome, status
-    if isinstance(error, Refusal):
-        extra.refusal = refusal_record(error)
-    elif error is not None:
-        extra.error = ErrorRecord(type=type(error).__name__, message=str(error))
+    if cause is None or says_success(cause):
+        extra.outcome, extra.exit_code = session.outcome, session.exit_code
+    else:
+        extra.outcome, extra.exit_code = outcome_of(cause), exit_status(cause)
+        if isinstance(cause, Refusal):
+            extra.refusal = refusal_record(cause)
+        else:
+            extra.error = error_record(cause)
+    extra.swallowed_refusals = [refusal_record(refusal) for refusal in unsettled if refusal is not cause]
 
 
 def refusal_record(refusal: Refusal) -> "RefusalRecord":
@@ -37,23 +41,44 @@ def refusal_record(refusal: Refusal) -> "RefusalRecord":
         exit_code=refusal.exit_code,
         message=refusal.message,
         remedy=refusal.remedy,
-        evidence=refusal.evidence,
+        evidence={str(name): value for name, value in refusal.evidence.items()},
     )
 
 
-def publish(manifest: Path) -> None:
-    """Remember the finalized manifest, from which the process reads its exit status."""
-    _last[:] = [manifest]
+def error_record(error: BaseException) -> "ErrorRecord":
+    """Return an error as it is written; a signal's says also what broke on the way out."""
+    from obo_bench.core.manifest import ErrorRecord
+
+    message = text_of(error)
+    if isinstance(error, Interrupted) and error.__cause__ is not None:
+        message += f"; on the way out {type(error.__cause__).__name__}: {text_of(error.__cause__)}"
+    return ErrorRecord(type=type(error).__name__, message=message[:LONGEST_MESSAGE])
+
+
+def text_of(error: BaseException) -> str:
+    """Return an error's text, also when it cannot say it."""
+    try:
+        return str(error)[:LONGEST_MESSAGE]
+    except Exception as trouble:  # noqa: BLE001  # foreign code: whatever it does, the ending must be recorded
+        return f"(its text cannot be had: {type(trouble).__name__})"
+
+
+def publish(manifest: Path, document: dict[str, Any]) -> None:
+    """Remember the finalized manifest as it was written: from it the process takes its exit status.
+
+    It is not read back: the run root may belong to the next invocation already.
+    """
+    _last[:] = [(manifest, document)]
 
 
 def concluded() -> dict[str, Any] | None:
-    """Return the finalized manifest of this process as it is on disk, or None when no command was recorded."""
-    return read_json_object(_last[0]) if _last else None
+    """Return the manifest that this process finalized last, or None when no command was recorded."""
+    return _last[0][1] if _last else None
 
 
 def manifest_path() -> Path | None:
     """Return where the finalized manifest is."""
-    return _last[0] if _last else None
+    return _last[0][0] if _last else None
 
 
 def reset() -> None:
@@ -66,21 +91,37 @@ def is_campaign_fatal(error: BaseException) -> bool:
     return isinstance(error, Refusal) and error.reason in CAMPAIGN_FATAL_PROVENANCE_REASONS
 
 
-def _of_error(error: BaseException, intended: "Outcome") -> tuple["Outcome", int]:
-    if isinstance(error, Refusal):
-        return "refused", error.exit_code
-    if isinstance(error, Interrupted):
-        return "interrupted", error.exit_code
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted", ExitCode.SIGINT
+def says_success(error: BaseException) -> bool:
+    """Say whether it is a SystemExit that means a normal end: what was concluded before it stands."""
+    return isinstance(error, SystemExit) and (
+        error.code is None or (isinstance(error.code, int) and int(error.code) == ExitCode.OK)
+    )
+
+
+def exit_status(error: BaseException | None) -> int:
+    """Return the status of a process that this error ends.
+
+    An integer SystemExit from below stays what it is, in the eight bits that a process has; one that these would turn
+    into a success becomes 1, and so does a text, as in Python itself.
+    """
+    if error is None or says_success(error):
+        return int(ExitCode.OK)
     if isinstance(error, SystemExit):
-        return _of_system_exit(error, intended)
-    return "crashed", ExitCode.CRASHED
+        status = error.code & 0xFF if isinstance(error.code, int) else 0
+        return status or int(ExitCode.FAILED)
+    if isinstance(error, Refusal | Interrupted):
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt):
+        return int(ExitCode.SIGINT)
+    return int(ExitCode.CRASHED)
 
 
-def _of_system_exit(error: SystemExit, intended: "Outcome") -> tuple["Outcome", int]:
-    """An integer from below stays what it is; a text is what Python makes of it: status 1."""
-    if error.code is None or error.code == 0:
-        return intended, ExitCode.OK
-    status = error.code if isinstance(error.code, int) else int(ExitCode.FAILED)
-    return "crashed" if status == ExitCode.CRASHED else "child_failed", status & 0xFF
+def outcome_of(error: BaseException) -> "Outcome":
+    """Return the typed outcome of an invocation that this error ends."""
+    if isinstance(error, Refusal):
+        return "refused"
+    if isinstance(error, Interrupted | KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, SystemExit) and exit_status(error) != ExitCode.CRASHED:
+        return "child_failed"
+    return "crashed"

@@ -53,7 +53,14 @@ class RunLock:
         )
         return left_behind
 
-    def release(self) -> None:
-        """Give the run root back."""
-        self._owner.unlink(missing_ok=True)
-        self._lock.release()
+    def release(self, left_behind: dict[str, Any] | None = None) -> None:
+        """Give the run root back; `left_behind` puts the record of a predecessor back that nobody has told of yet."""
+        if not self._lock.is_locked:
+            return  # it belongs to another process, and so does the owner record
+        try:
+            if left_behind is None:
+                self._owner.unlink(missing_ok=True)
+            else:
+                write_json(self._owner, left_behind)
+        finally:
+            self._lock.release()

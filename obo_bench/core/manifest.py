@@ -2,10 +2,11 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from obo_bench.core.wire_format import LaterWord, WireModel
 
 MANIFEST_NAME = "run_manifest.json"
-MANIFEST_SCHEMA = "ouroboros.benchmark.run_manifest.v1"
 
 Outcome = Literal[
     "started",
@@ -26,11 +27,7 @@ Outcome = Literal[
 ]
 
 
-class _Format(BaseModel):
-    model_config = ConfigDict(extra="allow", populate_by_name=True)
-
-
-class Source(_Format):
+class Source(WireModel):
     """Identity and state of the checkout that the server runs from."""
 
     repo_dir: str = ""
@@ -41,6 +38,12 @@ class Source(_Format):
     """Full commit hash."""
     branch: str | None = None
     """Branch name; null on a detached head."""
+    git_dir_kind: str | None = None
+    """directory, worktree, submodule, or elsewhere (`.git` is any other link); null when unknown."""
+    shallow: bool | None = None
+    """Whether the history is cut; null when unknown."""
+    remotes: dict[str, str] = Field(default_factory=dict)
+    """Addresses of the remotes, without user information, query and fragment."""
     describe: str | None = None
     """`git describe --always --tags`."""
     git_available: bool = False
@@ -52,7 +55,13 @@ class Source(_Format):
     status_entries: list[str] = Field(default_factory=list)
     """Changed and untracked paths (the first 200), each with git's two-letter state."""
     status_sha256: str | None = None
-    """Hash of git's whole status answer."""
+    """Hash of git's whole answer on changed and untracked paths, in the porcelain format version 2."""
+    contents_read: bool | None = None
+    """Whether every tracked file was read; false where the checkout is so large that git's index was believed."""
+    ignored_importable: list[str] = Field(default_factory=list)
+    """Ignored files that Python can import from the checkout's top (the first 200)."""
+    ignored_importable_count: int | None = None
+    """How many were found; at least this many where large ignored directories were not walked to their end."""
     tracked_diff_available: bool = False
     """Whether the changed tracked files could be read."""
     tracked_diff_sha256: str | None = None
@@ -61,7 +70,7 @@ class Source(_Format):
     """How the previous field is made."""
 
 
-class SeedGate(_Format):
+class SeedGate(WireModel):
     """Verdict of the clean-seed gate."""
 
     require_clean: bool = True
@@ -84,7 +93,7 @@ class SeedGate(_Format):
     """Whether the run may go on."""
 
 
-class Lineage(_Format):
+class Lineage(WireModel):
     """Verdict on the line of descent, where it was asked for or a stamp was found."""
 
     seed_commit: str | None = None
@@ -101,7 +110,7 @@ class Lineage(_Format):
     """Whether the run may go on."""
 
 
-class RefusalRecord(_Format):
+class RefusalRecord(WireModel):
     """The refusal as it was raised."""
 
     stage: str
@@ -118,7 +127,7 @@ class RefusalRecord(_Format):
     """What the verdict rests on."""
 
 
-class ErrorRecord(_Format):
+class ErrorRecord(WireModel):
     """An ending that is neither a result nor a refusal."""
 
     type: str
@@ -127,10 +136,10 @@ class ErrorRecord(_Format):
     """Its text."""
 
 
-class Extra(_Format):
+class Extra(WireModel):
     """What is known only while or after the run."""
 
-    outcome: Outcome = "started"
+    outcome: Outcome | LaterWord = "started"
     """How it ended; `started` while it runs or after a kill."""
     exit_code: int | None = None
     """The status that the process ended with; null while it runs."""
@@ -140,6 +149,8 @@ class Extra(_Format):
     """The refusal, if that is how it ended."""
     error: ErrorRecord | None = None
     """The error, if that is how it ended."""
+    swallowed_refusals: list[RefusalRecord] = Field(default_factory=list)
+    """Refusals that were caught on the way and not dealt with, where another error or refusal is the ending."""
     lineage: Lineage | None = None
     """The line of descent; null when nobody asked and no stamp was found."""
     runtime_attestation: dict[str, Any] | None = None
@@ -174,17 +185,19 @@ class Extra(_Format):
     """Exit status of a wrapped command."""
 
 
-class RunManifest(_Format):
+class RunManifest(WireModel):
     """The whole document."""
 
-    schema_: str = Field(MANIFEST_SCHEMA, alias="schema")
+    schema_: Literal["ouroboros.benchmark.run_manifest.v1"] = Field(
+        "ouroboros.benchmark.run_manifest.v1", alias="schema"
+    )
     """Format name."""
     benchmark: str
     """The benchmark's name."""
-    command: str
-    """The subcommand that was recorded."""
-    invocation: str
-    """Id of this invocation."""
+    command: str = ""
+    """The subcommand that was recorded; empty in documents of other tools of the family."""
+    invocation: str = ""
+    """Id of this invocation; empty likewise."""
     created_at_unix: float
     """When it was admitted, in wall-clock seconds."""
     run_root: str
@@ -217,7 +230,3 @@ class RunManifest(_Format):
     """The clean-seed verdict."""
     extra: Extra = Field(default_factory=Extra)
     """Outcome and everything learnt on the way."""
-
-    def document(self) -> dict[str, Any]:
-        """Return the manifest as it goes to disk."""
-        return self.model_dump(mode="json", by_alias=True)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, ClassVar, Self
 
+from obo_bench.core import refusal_watch
+
 
 class ExitCode(IntEnum):
     """The statuses `obo-bench` ends with; `meaning` is the text of README's table."""
@@ -71,7 +73,7 @@ REASONS: Mapping[str, Reason] = {
         Stage.SEED_GATE, "name a git checkout with at least one commit with --repo-dir", _DIRTY
     ),
     "seed_hidden_changes": Reason(
-        Stage.SEED_GATE, "clear the bits with `git update-index --no-assume-unchanged --no-skip-worktree FILE`", _DIRTY
+        Stage.SEED_GATE, "run the commands that the refusal names: they end what hides the changes", _DIRTY
     ),
     "seed_mismatch": Reason(Stage.SEED_GATE, "check out the expected commit, or correct --expect"),
     "seed_not_toplevel": Reason(Stage.SEED_SHAPE, "name the top directory of the checkout with --repo-dir"),
@@ -137,6 +139,9 @@ REASONS: Mapping[str, Reason] = {
         Stage.PREFLIGHT, "install programbench and the docker command, or run with --no-eval"
     ),
     "run_locked": Reason(Stage.PREFLIGHT, "wait for the process that holds the run, or choose another --run-id"),
+    "run_not_found": Reason(
+        Stage.PREFLIGHT, "name the run's directory, or its id with --runs-root saying where runs are kept"
+    ),
     "resume_config_mismatch": Reason(
         Stage.PREFLIGHT, "repeat the admitted configuration, choose another --run-id, or pass --accept-config-change"
     ),
@@ -146,8 +151,11 @@ REASONS: Mapping[str, Reason] = {
     ),
     "practice_setup_failed": Reason(Stage.PREFLIGHT, "follow the advice in the message"),
     "run_root_unwritable": Reason(Stage.PREFLIGHT, "make the runs root writable, or choose another with --runs-root"),
+    "output_unwritable": Reason(
+        Stage.PREFLIGHT, "name a file outside of every run, in a directory that exists and can be written"
+    ),
     "output_not_confined": Reason(
-        Stage.PREFLIGHT, "choose a --runs-root outside the checkout and the server's data directory"
+        Stage.PREFLIGHT, "choose a place outside the checkout and the server's data directory (--runs-root, --output)"
     ),
 }
 """Every reason an invocation can be refused for, in the order of the gates."""
@@ -159,9 +167,6 @@ STAGE_EXIT_CODES: Mapping[Stage, ExitCode] = {
     Stage.RUNTIME_ATTESTATION: ExitCode.ATTESTATION,
     Stage.PREFLIGHT: ExitCode.PREFLIGHT,
 }
-
-UNRECORDED_REASONS = frozenset({"output_not_confined", "run_root_unwritable"})
-"""Reasons with no rightful place on disk: they are told on stderr and in the `--json` envelope only."""
 
 CAMPAIGN_FATAL_PROVENANCE_REASONS = frozenset(
     {
@@ -183,9 +188,6 @@ OVERRIDABLE_ATTESTATION_REASONS = frozenset({"runtime_skew"})
 """What OBO_ALLOW_EVOLVED_VOLUME can waive."""
 
 
-_unsettled: list["Refusal"] = []
-
-
 class Refusal(RuntimeError):
     """An invocation that was turned away: why, on what evidence, and what to do about it.
 
@@ -200,12 +202,14 @@ class Refusal(RuntimeError):
 
         `remedy` replaces the table's where the case at hand allows a more exact one.
         """
+        if REASONS[reason].stage not in self.stages:
+            raise ValueError(f"{reason!r} is no reason of {type(self).__name__}")
         super().__init__(message)
         self.reason = reason
         self.message = message
         self.evidence: dict[str, Any] = dict(evidence or {})
         self._remedy = remedy
-        _unsettled.append(self)
+        refusal_watch.note(self)
 
     @property
     def stage(self) -> Stage:
@@ -227,17 +231,7 @@ class Refusal(RuntimeError):
 
     def settle(self) -> None:
         """Say that this refusal has been dealt with and must not decide how the invocation ends."""
-        _unsettled[:] = [other for other in _unsettled if other is not self]
-
-
-def unsettled_refusal() -> Refusal | None:
-    """Return the first refusal that was raised and not settled since `forget_refusals`."""
-    return _unsettled[0] if _unsettled else None
-
-
-def forget_refusals() -> None:
-    """Begin a new invocation: refusals of earlier ones in this process do not count."""
-    _unsettled.clear()
+        refusal_watch.settle(self)
 
 
 class BenchmarkAdmissionRefused(Refusal):

@@ -3,12 +3,13 @@
 Nothing else writes a manifest, and no way out of a body leaves it without a typed outcome and the exit status.
 """
 
+import contextlib
 import os
 import secrets
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from obo_bench.core import ending, record
@@ -17,16 +18,11 @@ from obo_bench.core.ledger import Ledger
 from obo_bench.core.lock import RunLock
 from obo_bench.core.manifest import Outcome, RunManifest
 from obo_bench.core.redact import process_redactor
-from obo_bench.core.refusals import (
-    UNRECORDED_REASONS,
-    ExitCode,
-    PreflightRefused,
-    forget_refusals,
-    unsettled_refusal,
-)
+from obo_bench.core.refusal_watch import RefusalWatch
+from obo_bench.core.refusals import ExitCode, PreflightRefused, Refusal
 from obo_bench.core.roots import check_confined, forbidden_places
 from obo_bench.core.seed_gate import examine_seed
-from obo_bench.core.signals import SignalGuard
+from obo_bench.core.signals import Interrupted, SignalGuard, untorn
 
 
 class Session:
@@ -41,20 +37,14 @@ class Session:
         self.left_behind: dict[str, Any] | None = None
         """Owner record of a predecessor that died without recording its end."""
         self._lock = RunLock(request.run_root, self.invocation)
-        self._locked = False
+        self._writing = threading.RLock()
+        self._recorded = False
+        self._finished = False
+        self._watch = RefusalWatch()
         self.outcome: Outcome = "completed"
         self.exit_code: int = ExitCode.OK
-        self.manifest = RunManifest(
-            benchmark=request.benchmark,
-            command=request.command,
-            invocation=self.invocation,
-            created_at_unix=time.time(),
-            run_root=str(request.run_root),
-            argv=list(request.argv),
-            harness=dict(request.harness),
-            **request.fields,
-        )
-        self.manifest.extra = self.manifest.extra.model_copy(update=dict(request.extra))
+        self._created_at_unix = time.time()
+        self.manifest = self._as_requested()
         self._store = record.ManifestStore(request.run_root, request.manifest_name, self.invocation)
 
     @property
@@ -63,20 +53,20 @@ class Session:
         return self.request.run_root
 
     def open(self) -> None:
-        """Make the run root, take its lock, set an earlier refused manifest aside and write this one durably."""
+        """Make the run root, take its lock, set an earlier refused manifest aside and write this one durably.
+
+        Signals are held back from here on. Raises PreflightRefused, of which `output_not_confined` and
+        `run_root_unwritable` have no rightful place on disk.
+        """
+        self._watch.open()
+        self.signals.install()
         places = forbidden_places(self.request.repo_dir, self.request.settings_path)
         for output in (self.run_root, *self.request.outputs):
             check_confined(output, places)
-        self._store.prepare()
         try:
-            self.left_behind = self._lock.acquire()
-            self._locked = True
-        except PreflightRefused:
-            self._store.stay_aside()
-            self.checkpoint()
-            raise
-        self.manifest.extra.invocations = self._store.adopt_earlier()
-        self.checkpoint()
+            self._claim()
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def collect(self) -> None:
         """Collect provenance, write it, and let the gates of admission decide; raises the typed refusal."""
@@ -89,8 +79,10 @@ class Session:
             raise report.objection.refusal()
 
     def checkpoint(self) -> None:
-        """Write the manifest as it stands."""
-        self._store.write(self.redactor.document(self.manifest.document()))
+        """Write the manifest as it stands; once its ending is recorded, a late worker changes nothing any more."""
+        with self._writing:
+            if not self._finished:
+                self._write()
 
     def gates_passed(self) -> None:
         """Publish this invocation as the run's manifest: every gate has let it through."""
@@ -98,84 +90,178 @@ class Session:
         self.checkpoint()
 
     def conclude(self, outcome: Outcome, exit_code: int) -> None:
-        """Say how the body ended; published when the seam is left."""
+        """Say how the body ended, with a status from 0 to 255; published when the seam is left."""
+        if not 0 <= exit_code <= 255:
+            raise ValueError(f"{exit_code} is no exit status")
         self.outcome, self.exit_code = outcome, int(exit_code)
 
-    def finish(self, error: BaseException | None) -> None:
-        """Record the ending durably and give the run root back."""
-        self.signals.hold()
-        ending.describe(self, error)
-        if error is None:
-            self._store.promote()
-        self.manifest.extra.finished_at_unix = time.time()
+    @untorn
+    def finish(self, error: BaseException | None) -> BaseException | None:
+        """Record the ending durably and give the run root back; returns what it rests on, if not a plain return.
+
+        That is `error`, or what outranks it: a signal that the body swallowed, or a refusal that it swallowed before
+        it claimed success. Raises PreflightRefused `run_root_unwritable` when the record cannot be written.
+        """
+        unsettled = self._watch.unsettled()
+        cause = self._cause(error, unsettled)
+        trouble: OSError | None = None
+        try:
+            if self._recorded:
+                cause = self._record(cause, unsettled)
+        except OSError as unwritten:
+            trouble = unwritten
+            ending.reset()
+        finally:
+            self._give_back(cause)
+        if trouble is not None and not isinstance(cause, Interrupted):
+            raise self._unwritable(trouble) from trouble
+        return cause
+
+    def _as_requested(self) -> RunManifest:
+        request = self.request
+        manifest = RunManifest(
+            benchmark=request.benchmark,
+            command=request.command,
+            invocation=self.invocation,
+            created_at_unix=self._created_at_unix,
+            run_root=str(request.run_root),
+            argv=list(request.argv),
+            harness=dict(request.harness),
+            **request.fields,
+        )
+        manifest.extra = manifest.extra.model_copy(update=dict(request.extra))
+        return manifest
+
+    def _claim(self) -> None:
+        self._store.prepare()
+        try:
+            self.left_behind = self._lock.acquire()
+        except PreflightRefused:
+            self._store.stay_aside()
+            self.checkpoint()
+            raise
+        self.manifest.extra.invocations = self._store.adopt_earlier()
         self.checkpoint()
-        ending.publish(self._store.path)
-        if self._locked:
+
+    def _write(self) -> dict[str, Any]:
+        document: dict[str, Any] = self.redactor.document(self.manifest.document())
+        self._store.write(document)
+        self._recorded = True
+        return document
+
+    def _cause(self, error: BaseException | None, unsettled: list[Refusal]) -> BaseException | None:
+        if self.signals.arrived is not None and not isinstance(error, Interrupted):
+            interrupted = Interrupted(self.signals.arrived)
+            interrupted.__cause__ = error
+            return interrupted
+        claims_success = error is None or ending.says_success(error)
+        return unsettled[0] if claims_success and unsettled else error
+
+    def _record(self, cause: BaseException | None, unsettled: list[Refusal]) -> BaseException | None:
+        try:
+            self._conclude(cause, unsettled)
+        except (ValueError, TypeError, RecursionError) as trouble:
+            # The body left something in the manifest that cannot be written: without it the ending still can.
+            self.manifest = self._as_requested()
+            cause = cause or trouble
+            if isinstance(cause, Refusal):
+                cause.evidence.clear()
+            self._conclude(cause, [])
+        return cause
+
+    def _conclude(self, cause: BaseException | None, unsettled: list[Refusal]) -> None:
+        ending.describe(self, cause, unsettled)
+        with self._writing:
+            if cause is None or ending.says_success(cause):
+                self._store.promote()
+            self.manifest.extra.finished_at_unix = time.time()
+            document = self._write()
+            self._finished = True
+        ending.publish(self._store.path, document)
+
+    def _give_back(self, cause: BaseException | None) -> None:
+        # What was recorded stays true when the owner's note cannot be removed: the next invocation tells of it.
+        with contextlib.suppress(OSError):
             self._lock.release()
-            self._locked = False
+        self._watch.close(cause)
         self.signals.uninstall()
+
+    def _unwritable(self, error: OSError) -> PreflightRefused:
+        return PreflightRefused(
+            "run_root_unwritable",
+            f"the run root {str(self.run_root)!r} cannot be written: {error.strerror or error}",
+            evidence={"run_root": str(self.run_root), "errno": os.strerror(error.errno) if error.errno else ""},
+        )
+
+
+class Finalization:
+    """Runs a body; whatever way it ends, the manifest then names a typed outcome and the real exit status.
+
+    A refusal or a signal that the body swallowed is recorded and raised again: neither can look like a success.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> Session:
+        """Let signals through; one that came in the meantime ends the invocation here."""
+        try:
+            self._session.signals.deliver()
+        except Interrupted as error:
+            self._session.finish(error)
+            raise
+        return self._session
+
+    @untorn
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Record the ending."""
+        cause = self._session.finish(error)
+        if cause is not None and cause is not error:
+            raise cause from error
+
+
+class _Admission(Finalization):
+    """Records an ending only where admission fails."""
+
+    def __enter__(self) -> Session:
+        return self._session
+
+    @untorn
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and ending.says_success(error):
+            nothing_done = AssertionError("the admission was left with status 0: no gate has decided, nothing was done")
+            nothing_done.__cause__ = error
+            self._session.finish(nothing_done)
+            raise nothing_done
+        if error is not None:
+            super().__exit__(kind, error, trace)
 
 
 def admit_benchmark_run(request: AdmissionRequest) -> Session:
     """Open the record of an invocation and let the gates of admission decide.
 
     Raises BenchmarkAdmissionRefused (or a PreflightRefused such as `run_locked`) with the refusal already on disk;
-    only `output_not_confined` and `run_root_unwritable` have no rightful place there.
+    only `output_not_confined` and `run_root_unwritable` have no rightful place there. Ending signals are held back
+    until the session is handed to `finalize_run_manifest`.
     """
-    forget_refusals()
-    session = Session(request)
-    session.signals.install()
-    try:
-        _open(session)
-    except PreflightRefused as refusal:
-        if refusal.reason not in UNRECORDED_REASONS:
-            session.finish(refusal)
-        session.signals.uninstall()
-        raise
-    except BaseException:
-        session.signals.uninstall()
-        raise
-    try:
+    ending.reset()
+    with _Admission(Session(request)) as session:
+        session.open()
         session.signals.deliver()
         session.collect()
-    except BaseException as error:
-        session.finish(error)
-        raise
+        session.signals.hold()
     return session
 
 
-def _open(session: Session) -> None:
-    try:
-        session.open()
-    except OSError as error:
-        raise PreflightRefused(
-            "run_root_unwritable",
-            f"the run root {str(session.run_root)!r} cannot be written: {error.strerror or error}",
-            evidence={"run_root": str(session.run_root), "errno": os.strerror(error.errno) if error.errno else ""},
-        ) from error
+def finalize_run_manifest(session: Session) -> Finalization:
+    """Return the context manager that runs a body and records its ending."""
+    return Finalization(session)
 
 
-@contextmanager
-def finalize_run_manifest(session: Session) -> Iterator[Session]:
-    """Run a body; whatever way it ends, the manifest then names a typed outcome and the real exit status.
-
-    A refusal that the body swallowed is recorded and raised again, so that it can never look like a success.
-    """
-    try:
-        session.signals.deliver()
-        yield session
-    except BaseException as error:
-        session.finish(error)
-        raise
-    else:
-        swallowed = unsettled_refusal()
-        session.finish(swallowed)
-        if swallowed is not None:
-            raise swallowed
-
-
-@contextmanager
-def benchmark_session(request: AdmissionRequest) -> Iterator[Session]:
-    """The one context manager that every recorded command runs in: admission, then finalization on every way out."""
-    with finalize_run_manifest(admit_benchmark_run(request)) as session:
-        yield session
+def benchmark_session(request: AdmissionRequest) -> Finalization:
+    """Admit, and return the one context manager that every recorded command runs in."""
+    return finalize_run_manifest(admit_benchmark_run(request))

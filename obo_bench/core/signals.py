@@ -3,10 +3,14 @@
 import signal
 import threading
 from collections.abc import Callable
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType, FunctionType
+from typing import Any, TypeVar
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_UNTORN: set[CodeType] = set()
 
 
 class Interrupted(BaseException):
@@ -15,11 +19,18 @@ class Interrupted(BaseException):
     def __init__(self, signum: int) -> None:
         super().__init__(f"ended by {signal.Signals(signum).name}")
         self.signum = signum
-
-    @property
-    def exit_code(self) -> int:
+        self.exit_code = 128 + signum
         """The status a shell expects: 128 plus the signal's number."""
-        return 128 + self.signum
+
+
+def untorn(function: Function) -> Function:
+    """Mark a function that no `Interrupted` may tear, not even before its first line.
+
+    A try statement cannot promise that: a second signal may arrive between the exception and its handler.
+    """
+    if isinstance(function, FunctionType):
+        _UNTORN.add(function.__code__)
+    return function
 
 
 def end_process_unless(recorded: Callable[[], bool]) -> None:
@@ -28,12 +39,19 @@ def end_process_unless(recorded: Callable[[], bool]) -> None:
     What happens during a session is the business of that session's guard.
     """
 
-    def handle(signum: int, _frame: FrameType | None) -> None:
-        if not recorded():
+    def handle(signum: int, frame: FrameType | None) -> None:
+        if not recorded() and not _is_untorn(frame):
             raise Interrupted(signum)
 
-    for signum in ENDING_SIGNALS:
+    for signum in _heeded():
         signal.signal(signum, handle)
+
+
+@untorn
+def ignore_ending_signals() -> None:
+    """The ending is decided: nothing may change it any more."""
+    for signum in ENDING_SIGNALS:
+        signal.signal(signum, signal.SIG_IGN)
 
 
 class SignalGuard:
@@ -43,22 +61,22 @@ class SignalGuard:
     """
 
     def __init__(self) -> None:
-        self._pending: int | None = None
+        self.arrived: int | None = None
+        """The last signal that arrived. It decides the ending, also when its exception was swallowed on the way."""
         self._open = False
         self._previous: dict[int, Any] = {}
 
     def install(self) -> None:
         """Take over the ending signals, holding them back until `deliver`."""
         if threading.current_thread() is threading.main_thread():
-            for signum in ENDING_SIGNALS:
+            for signum in _heeded():
                 self._previous[signum] = signal.signal(signum, self._handle)
 
     def deliver(self) -> None:
-        """Raise a signal that came in the meantime, and let later ones raise at once."""
+        """Raise a signal that came in the meantime, holding back others; without one, let later ones raise at once."""
+        if self.arrived is not None:
+            raise Interrupted(self.arrived)
         self._open = True
-        if self._pending is not None:
-            pending, self._pending = self._pending, None
-            raise Interrupted(pending)
 
     def hold(self) -> None:
         """Hold signals back again: what follows must not be torn."""
@@ -70,7 +88,22 @@ class SignalGuard:
             signal.signal(signum, handler)
         self._previous.clear()
 
-    def _handle(self, signum: int, _frame: FrameType | None) -> None:
-        if self._open:
+    def _handle(self, signum: int, frame: FrameType | None) -> None:
+        self.arrived = signum
+        if self._open and not _is_untorn(frame):
             raise Interrupted(signum)
-        self._pending = signum
+
+
+def _heeded() -> list[signal.Signals]:
+    """Return the ending signals but a SIGHUP that the caller had ignored: that is what `nohup` asks for."""
+    return [
+        signum for signum in ENDING_SIGNALS if signum != signal.SIGHUP or signal.getsignal(signum) is not signal.SIG_IGN
+    ]
+
+
+def _is_untorn(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code in _UNTORN:
+            return True
+        frame = frame.f_back
+    return False
