@@ -1,98 +1,98 @@
 """What the checkout is: commit, branch, version, and every way in which it differs from its commit."""
 
-import hashlib
-import stat
+import os
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from obo_bench.core.git import GitUnavailable, git
+from obo_bench.core.examination import Examination, examine
+from obo_bench.core.fingerprint import fingerprint
+from obo_bench.core.git import GitUnavailable
+from obo_bench.core.hidden import Hidden
 from obo_bench.core.manifest import Source
+from obo_bench.core.peek import peek, shown
+from obo_bench.core.remotes import remotes, secrets_of
+from obo_bench.core.repository import Repository, open_repository
 
 _LISTED = 200
-"""How many changed paths are written out; the hash covers all."""
+"""How many paths are written out; hash and count cover all."""
+_LONGEST_VERSION = 4096
+
+
+@dataclass
+class Provenance:
+    """What was found out about a checkout, for the record and for the gates."""
+
+    source: Source
+    """What is recorded."""
+    repository: Repository | None = None
+    """The opened repository; None where git cannot open it."""
+    hidden: list[Hidden] = field(default_factory=list)
+    """Differences that git does not show."""
+    trouble: Exception | None = None
+    """Why the commit or the state could not be read."""
+    secrets: list[str] = field(default_factory=list)
+    """Secrets of the checkout's configuration."""
+
+
+def collect_provenance(repo_dir: Path, timeout: float) -> Provenance:
+    """Return all that can be found out about `repo_dir`; what stopped it is told, never raised.
+
+    `timeout` bounds each group of questions to git, in seconds.
+    """
+    found = Provenance(Source(repo_dir=shown(os.fsencode(repo_dir))))
+    try:
+        found.source.version = read_version(repo_dir)
+        _identify(found, repo_dir, timeout)
+        if found.repository is not None and at_top(found.repository) and found.source.git_available:
+            _describe_state(found, examine(found.repository))
+    except (GitUnavailable, OSError, ValueError) as trouble:
+        # ValueError: a path that no system call takes, or text that is not what git promises.
+        found.trouble = trouble
+    return found
 
 
 def read_version(repo_dir: Path) -> str | None:
     """Return the first line of the checkout's VERSION file, or None."""
     try:
-        lines = (repo_dir / "VERSION").read_text("utf-8", "replace").splitlines()
+        lines = peek(repo_dir / "VERSION", _LONGEST_VERSION).decode("utf-8", "replace").splitlines()
     except OSError:
         return None
     return (lines[0].strip() or None) if lines else None
 
 
-def collect_source(repo_dir: Path) -> tuple[Source, str]:
-    """Return what git says of `repo_dir`, and git's own words where it refused."""
-    source = Source(repo_dir=str(repo_dir), version=read_version(repo_dir))
-    try:
-        source.head = git(repo_dir, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
-        source.git_available = True
-        source.branch = _optional(repo_dir, "symbolic-ref", "--quiet", "--short", "HEAD")
-        source.describe = _optional(repo_dir, "describe", "--always", "--tags", "--abbrev=12")
-        _read_status(repo_dir, source)
-    except GitUnavailable as refused:
-        return source, str(refused)
-    return source, ""
+def at_top(repository: Repository) -> bool:
+    """Say whether the examined directory is the top of its work tree."""
+    return repository.toplevel is not None and repository.toplevel.resolve() == repository.directory.resolve()
 
 
-def toplevel(repo_dir: Path) -> Path | None:
-    """Return the top directory of the work tree that holds `repo_dir`, or None."""
-    answer = _optional(repo_dir, "rev-parse", "--show-toplevel")
-    return Path(answer) if answer else None
+def _identify(found: Provenance, repo_dir: Path, timeout: float) -> None:
+    repository = found.repository = open_repository(repo_dir, timeout)
+    found.secrets = secrets_of(repository.config)
+    source = found.source
+    source.head, source.git_available = repository.head, repository.head is not None
+    source.shallow, source.git_dir_kind = repository.shallow, _git_dir_kind(repository)
+    source.remotes = remotes(repository.config)
 
 
-def hidden_changes(repo_dir: Path) -> list[str]:
-    """Return the tracked files that git was told not to look at (assume-unchanged, skip-worktree)."""
-    entries = git(repo_dir, "ls-files", "-v", "-z").split(b"\0")
-    hidden = [entry for entry in entries if entry[:1].islower() or entry[:1] == b"S"]
-    return [entry[2:].decode("utf-8", "surrogateescape") for entry in hidden]
+def _git_dir_kind(repository: Repository) -> str:
+    if repository.git_dir != repository.common_dir:
+        return "worktree"
+    link = repository.directory / ".git"
+    if not link.is_symlink() and link.is_dir():
+        return "directory"
+    return "submodule" if "modules" in repository.git_dir.parts else "elsewhere"
 
 
-def _optional(repo_dir: Path, *arguments: str) -> str | None:
-    try:
-        return git(repo_dir, *arguments).decode("utf-8", "replace").strip() or None
-    except GitUnavailable:
-        return None
-
-
-def _read_status(repo_dir: Path, source: Source) -> None:
-    answer = git(repo_dir, "status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignore-submodules=none")
-    entries = _entries(answer)
-    source.status_available = True
-    source.dirty = bool(entries)
-    source.status_entries = [f"{state} {path}" for state, path in entries[:_LISTED]]
-    source.status_sha256 = hashlib.sha256(answer).hexdigest()
-    source.tracked_diff_sha256 = _fingerprint(repo_dir, [path for state, path in entries if state != "??"])
+def _describe_state(found: Provenance, examination: Examination) -> None:
+    source, tree, changes = found.source, examination.tree, examination.changes
+    found.hidden = examination.hidden
+    source.branch, source.describe = tree.branch, tree.describe
+    source.status_available, source.dirty = True, bool(changes)
+    source.status_entries = [str(change) for change in changes[:_LISTED]]
+    source.status_sha256 = tree.changes_sha256
+    source.contents_read = examination.reread
+    source.ignored_importable = [shown(os.fsencode(path)) for path in examination.importable[:_LISTED]]
+    source.ignored_importable_count = len(examination.importable)
+    tracked = [change.path for change in changes if change.state != "??"]
+    source.tracked_diff_sha256 = fingerprint(Path(source.repo_dir), tracked)
     source.tracked_diff_available = True
-
-
-def _entries(answer: bytes) -> list[tuple[str, str]]:
-    """Split `git status -z`: a renamed entry is followed by its old name."""
-    found = []
-    fields = iter(answer.split(b"\0"))
-    for field in fields:
-        if not field:
-            continue
-        state = field[:2].decode("ascii", "replace")
-        found.append((state, field[3:].decode("utf-8", "surrogateescape")))
-        if state[0] in "RC":
-            next(fields, None)
-    return found
-
-
-def _fingerprint(repo_dir: Path, paths: list[str]) -> str:
-    lines = sorted(_file_line(repo_dir, path) for path in paths)
-    return hashlib.sha256(b"".join(lines)).hexdigest()
-
-
-def _file_line(repo_dir: Path, path: str) -> bytes:
-    file = repo_dir / path
-    try:
-        mode = file.lstat().st_mode
-        if stat.S_ISREG(mode):
-            with file.open("rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        else:
-            digest = "not-a-file"
-    except OSError:
-        mode, digest = 0, "absent"
-    return f"{path} {mode:o} {digest}\n".encode("utf-8", "surrogateescape")

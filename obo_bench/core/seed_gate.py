@@ -1,16 +1,22 @@
 """The clean-seed gate: the checkout must be exactly the commit that the run will name."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from obo_bench.core.admission import SeedDemands
-from obo_bench.core.git import GitUnavailable
+from obo_bench.core.git import TIMEOUT_SEC
+from obo_bench.core.lineage_gate import decide_lineage
 from obo_bench.core.manifest import Lineage, SeedGate, Source
-from obo_bench.core.provenance import collect_source, hidden_changes, toplevel
+from obo_bench.core.provenance import Provenance, at_top, collect_provenance
 from obo_bench.core.refusals import REASONS, Objection
+from obo_bench.core.repository import ForeignOwner
 
 _SHORTEST_PREFIX = 7
 """A shorter commit prefix could name several commits."""
+_TOLD = 10
+"""Paths in a message; the evidence holds more."""
+_EVIDENCE = 200
 
 
 @dataclass(frozen=True)
@@ -29,60 +35,81 @@ class SeedReport:
     """Secrets that were met on the way (passwords in remotes) and must never be written."""
 
 
-def examine_seed(repo_dir: Path, demands: SeedDemands) -> SeedReport:
-    """Collect the provenance of a checkout and judge it; never raises, every doubt is an objection."""
-    source, git_said = collect_source(repo_dir)
-    gate, objection = decide_seed(repo_dir, source, git_said, allow_dirty=demands.allow_dirty, expect=demands.expect)
-    return SeedReport(source, gate, None, objection, [])
+def examine_seed(repo_dir: Path, demands: SeedDemands, *, timeout: float = TIMEOUT_SEC) -> SeedReport:
+    """Collect the provenance of a checkout and judge it; never raises, every doubt is an objection.
+
+    `timeout` bounds each group of questions to git, in seconds.
+    """
+    found = collect_provenance(repo_dir, timeout)
+    gate, objection = _decide(repo_dir, found, demands)
+    lineage, broken = decide_lineage(found, demands)
+    return SeedReport(found.source, gate, lineage, objection or broken, found.secrets)
 
 
-def decide_seed(
-    repo_dir: Path, source: Source, git_said: str, *, allow_dirty: bool, expect: str | None
-) -> tuple[SeedGate, Objection | None]:
+def _decide(repo_dir: Path, found: Provenance, demands: SeedDemands) -> tuple[SeedGate, Objection | None]:
     """Return the verdict to record, and the objection that nothing waives."""
-    objection = (
-        _identity(repo_dir, source, git_said)
-        or _shape(repo_dir)
-        or _expected(source, expect)
-        or _clean(repo_dir, source, git_said)
+    gates = (
+        _identity(repo_dir, found),
+        _shape(repo_dir, found),
+        _git_directory(repo_dir, found, demands),
+        _expected(found.source, demands.expect),
+        _clean(repo_dir, found),
     )
-    left = objection
-    if objection is not None and allow_dirty and REASONS[objection.reason].waiver:
-        # What cannot be waived must not hide behind what was.
-        left = _expected(source, expect)
-    named = left or objection
+    objections = [objection for objection in gates if objection is not None]
+    # What cannot be waived must not hide behind what was.
+    left = [each for each in objections if not (demands.allow_dirty and REASONS[each.reason].waiver)]
+    named = next(iter(left or objections), None)
+    source = found.source
     gate = SeedGate(
-        require_clean=not allow_dirty,
-        allow_dirty_seed=allow_dirty,
-        expect=expect,
+        require_clean=not demands.allow_dirty,
+        allow_dirty_seed=demands.allow_dirty,
+        expect=demands.expect,
         git_available=source.git_available,
         status_available=source.status_available,
         dirty=source.dirty,
         describe=source.describe,
         reason=named.reason if named else None,
-        ok=left is None,
+        ok=not left,
     )
-    return gate, left
+    return gate, left[0] if left else None
 
 
-def _identity(repo_dir: Path, source: Source, git_said: str) -> Objection | None:
-    if source.git_available:
+def _identity(repo_dir: Path, found: Provenance) -> Objection | None:
+    if found.source.git_available:
         return None
+    said = found.repository.complaint if found.repository else str(found.trouble)
+    remedy = None
+    if isinstance(found.trouble, ForeignOwner):
+        declare = shlex.join(["git", "config", "--global", "--add", "safe.directory", found.trouble.directory])
+        remedy = f"run as the owner of the checkout, or trust it with `{declare}`"
     return Objection(
         "seed_identity_unavailable",
-        f"no commit can be read from {str(repo_dir)!r}: {git_said}",
-        evidence={"repo_dir": str(repo_dir), "git": git_said},
+        f"no commit can be read from {str(repo_dir)!r}: {said}",
+        evidence={"repo_dir": found.source.repo_dir, "git": said},
+        remedy=remedy,
     )
 
 
-def _shape(repo_dir: Path) -> Objection | None:
-    top = toplevel(repo_dir)
-    if top is not None and top.resolve() == repo_dir.resolve():
+def _shape(repo_dir: Path, found: Provenance) -> Objection | None:
+    repository = found.repository
+    if repository is None or repository.bare or at_top(repository):
         return None
+    top = str(repository.toplevel) if repository.toplevel else None
     return Objection(
         "seed_not_toplevel",
-        f"{str(repo_dir)!r} is not the top directory of its checkout (that is {str(top)!r})",
-        evidence={"repo_dir": str(repo_dir), "toplevel": str(top)},
+        f"{str(repo_dir)!r} is not the top directory of its checkout (that is {top!r})",
+        evidence={"repo_dir": found.source.repo_dir, "toplevel": top},
+    )
+
+
+def _git_directory(repo_dir: Path, found: Provenance, demands: SeedDemands) -> Objection | None:
+    kind = found.source.git_dir_kind
+    if not demands.require_git_directory or kind == "directory":
+        return None
+    return Objection(
+        "seed_is_not_a_git_directory",
+        f"{str(repo_dir / '.git')!r} is no directory that holds the repository ({kind or 'there is none'})",
+        evidence={"git_dir_kind": kind, "git_dir": str(found.repository.git_dir) if found.repository else None},
     )
 
 
@@ -98,32 +125,36 @@ def _expected(source: Source, expect: str | None) -> Objection | None:
     )
 
 
-def _clean(repo_dir: Path, source: Source, git_said: str) -> Objection | None:
+def _clean(repo_dir: Path, found: Provenance) -> Objection | None:
+    source = found.source
     if not source.status_available:
+        said = str(found.trouble or "it has no work tree")
         return Objection(
             "seed_status_unavailable",
-            f"the state of {str(repo_dir)!r} cannot be read: {git_said}",
-            evidence={"git": git_said},
+            f"the state of {str(repo_dir)!r} cannot be known: {said}",
+            evidence={"git": said},
         )
     if source.dirty:
-        listed = "".join(f"\n    {entry}" for entry in source.status_entries[:10])
         return Objection(
             "seed_dirty",
-            f"the checkout {str(repo_dir)!r} differs from its commit {source.describe}:{listed}",
+            f"the checkout {str(repo_dir)!r} differs from its commit {source.describe}:{_list(source.status_entries)}",
             evidence={"status_entries": source.status_entries, "status_sha256": source.status_sha256},
         )
-    return _hidden(repo_dir)
+    return _nothing_hidden(repo_dir, found)
 
 
-def _hidden(repo_dir: Path) -> Objection | None:
-    try:
-        hidden = hidden_changes(repo_dir)
-    except GitUnavailable as error:
-        return Objection("seed_status_unavailable", f"git cannot list {str(repo_dir)!r}: {error}")
-    if not hidden:
+def _nothing_hidden(repo_dir: Path, found: Provenance) -> Objection | None:
+    if not found.hidden:
         return None
+    told = [f"{each.path}: {each.why}" for each in found.hidden]
     return Objection(
         "seed_hidden_changes",
-        f"git was told not to look at {len(hidden)} file(s) of {str(repo_dir)!r}, such as {hidden[0]!r}",
-        evidence={"files": hidden[:200]},
+        f"git does not show {len(told)} difference(s) of {str(repo_dir)!r} from its commit:{_list(told)}",
+        evidence={"hidden": told[:_EVIDENCE], "count": len(told)},
+        remedy="\n    ".join(dict.fromkeys(each.remedy for each in found.hidden[:_TOLD])),
     )
+
+
+def _list(lines: list[str]) -> str:
+    more = [f"... and {len(lines) - _TOLD} more"] if len(lines) > _TOLD else []
+    return "".join(f"\n    {line}" for line in [*lines[:_TOLD], *more])

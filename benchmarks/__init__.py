@@ -1,0 +1,1 @@
+"""Measurements of the budgets, as ratios in one run; scripts, not tests."""
