@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.memory import Peak
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
-from obo_bench.core.seed_gate import examine_seed
+from obo_bench.core.seed.gate import examine_seed
 from obo_bench.core.session import Session, admit_benchmark_run, finalize_run_manifest
 
 FILES = 50_000

@@ -16,7 +16,7 @@ _PUBLIC = {
     "RuntimeAttestationRefused": "obo_bench.core.refusals",
     "SeedShapeRefused": "obo_bench.core.refusals",
     "admit_benchmark_run": "obo_bench.core.session",
-    "commit_lineage_ok": "obo_bench.core.lineage",
+    "commit_lineage_ok": "obo_bench.core.seed.lineage",
     "finalize_run_manifest": "obo_bench.core.session",
     "openrouter_key_remaining": "obo_bench.gateway.openrouter",
     "runtime_attestation": "obo_bench.gateway.attestation",

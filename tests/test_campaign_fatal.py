@@ -42,7 +42,7 @@ BUILT_BY = {
     "PreflightRefused",
 }
 """What a gate says a reason with, as its first argument. Anywhere else it is the beginning of a second list."""
-VERDICTS = {"core/lineage.py": {"Descent"}}
+VERDICTS = {"core/seed/lineage.py": {"Descent"}}
 """What a module that works out such a reason returns it in, as the first argument; a gate raises it."""
 
 
@@ -93,7 +93,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("module", ["programbench/scheduler.py", "programbench/run.py", "core/lineage.py"])
+@pytest.mark.parametrize("module", ["programbench/scheduler.py", "programbench/run.py", "core/seed/lineage.py"])
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 @pytest.mark.parametrize("reason", ["lineage_broken", "runtime_changed"])
 def test_the_scan_finds_what_is_planted_into_a_driver(module: str, planted: str, reason: str) -> None:
@@ -106,7 +106,7 @@ def test_the_scan_finds_what_is_planted_into_a_driver(module: str, planted: str,
 
 def test_the_scan_leaves_alone_what_raises_or_explains_a_reason() -> None:
     assert spelled('raise RuntimeAttestationRefused("runtime_changed", text)') == []
-    assert spelled('return Descent("lineage_broken", text)', "core/lineage.py") == []
+    assert spelled('return Descent("lineage_broken", text)', "core/seed/lineage.py") == []
     assert spelled('return Descent("lineage_broken", text)', "programbench/run.py") == ["1: lineage_broken"]
     assert spelled('return refusals.Objection("lineage_broken", text)') == []
     assert spelled('def f():\n    """Raises a refusal `runtime_changed`, or runtime_unreachable later."""') == []

@@ -8,8 +8,8 @@ import pytest
 
 import obo_bench
 from obo_bench.core.admission import SeedDemands
-from obo_bench.core.lineage import STAMP_NAME, commit_lineage_ok
-from obo_bench.core.seed_gate import SeedReport, examine_seed
+from obo_bench.core.seed.gate import SeedReport, examine_seed
+from obo_bench.core.seed.lineage import STAMP_NAME, commit_lineage_ok
 from tests.conftest import git
 from tests.seeds.checkouts import commit, make_repository
 

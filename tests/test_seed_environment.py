@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from obo_bench.core.admission import SeedDemands
-from obo_bench.core.remotes import secrets_of, without_secrets
-from obo_bench.core.seed_gate import SeedReport, examine_seed
+from obo_bench.core.seed.gate import SeedReport, examine_seed
+from obo_bench.core.seed.remotes import secrets_of, without_secrets
 from tests.conftest import git
 from tests.seeds.checkouts import commit, edit_in_place, make_repository, plain_status, write
 from tests.seeds.seen import with_submodule
@@ -118,7 +118,7 @@ def test_a_foreign_owner_is_named_with_its_remedy_and_trusted_where_declared(
 def without_privileges(repo: Path) -> "subprocess.CompletedProcess[str]":
     """Examine as a process for which the rights of files count, even when it belongs to root."""
     script = (
-        "import sys; from pathlib import Path; from obo_bench.core.seed_gate import examine_seed;"
+        "import sys; from pathlib import Path; from obo_bench.core.seed.gate import examine_seed;"
         "from obo_bench.core.admission import SeedDemands;"
         "report = examine_seed(Path(sys.argv[1]), SeedDemands()); print(report.objection and report.objection.reason)"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from obo_bench.core.admission import SeedDemands
-from obo_bench.core.seed_gate import SeedReport, examine_seed
+from obo_bench.core.seed.gate import SeedReport, examine_seed
 from tests.seeds import honest, seen, shapes, unseen  # noqa: F401  # importing them fills the table
 from tests.seeds.checkouts import SITUATIONS, Situation, make_repository, plain_status
 

@@ -21,7 +21,7 @@ from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusal_watch import RefusalWatch
 from obo_bench.core.refusals import ExitCode, PreflightRefused, Refusal
 from obo_bench.core.roots import check_confined, forbidden_places
-from obo_bench.core.seed_gate import examine_seed
+from obo_bench.core.seed.gate import examine_seed
 from obo_bench.core.signals import Interrupted, SignalGuard, untorn
 
 

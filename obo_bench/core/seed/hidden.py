@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from obo_bench.core.modules import TrackedFiles
 from obo_bench.core.peek import peek, shown
-from obo_bench.core.repository import Repository
-from obo_bench.core.shadows import Ignored, examine_ignored
-from obo_bench.core.worktree import WorkTree
+from obo_bench.core.seed.modules import TrackedFiles
+from obo_bench.core.seed.repository import Repository
+from obo_bench.core.seed.shadows import Ignored, examine_ignored
+from obo_bench.core.seed.worktree import WorkTree
 
 _NAMED = 10
 """Files that a command of a remedy names; all are in the evidence."""

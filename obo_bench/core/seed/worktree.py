@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from obo_bench.core.git import GitUnavailable, check
 from obo_bench.core.peek import shown
-from obo_bench.core.repository import Repository
+from obo_bench.core.seed.repository import Repository
 
 _STATUS = (
     # Submodules: only their commits are compared here. What is in them is examined by their own configuration made

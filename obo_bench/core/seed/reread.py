@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 
 from obo_bench.core.git import check
-from obo_bench.core.hidden import Hidden, command
 from obo_bench.core.peek import shown
-from obo_bench.core.repository import Repository
-from obo_bench.core.worktree import WorkTree
+from obo_bench.core.seed.hidden import Hidden, command
+from obo_bench.core.seed.repository import Repository
+from obo_bench.core.seed.worktree import WorkTree
 
 MOST_FILES = 5000
 """Tracked files above which the index is believed."""

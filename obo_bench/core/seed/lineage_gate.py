@@ -1,10 +1,10 @@
 """The lineage gate: the checkout must descend from the commit, and carry the stamp, that the operator named."""
 
 from obo_bench.core.admission import SeedDemands
-from obo_bench.core.lineage import STAMP_NAME, descent, read_stamp
 from obo_bench.core.manifest import Lineage
-from obo_bench.core.provenance import Provenance
 from obo_bench.core.refusals import Objection
+from obo_bench.core.seed.lineage import STAMP_NAME, descent, read_stamp
+from obo_bench.core.seed.provenance import Provenance
 
 
 def decide_lineage(found: Provenance, demands: SeedDemands) -> tuple[Lineage | None, Objection | None]:

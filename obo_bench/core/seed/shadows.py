@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from obo_bench.core.modules import Module, Rank, TrackedFiles, module_of
 from obo_bench.core.peek import peek
+from obo_bench.core.seed.modules import Module, Rank, TrackedFiles, module_of
 
 _WALKED = 5000
 """Entries of wholly ignored directories that are looked at for the record: a data directory may hold millions."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from obo_bench.core.git import GitUnavailable
-from obo_bench.core.hidden import Hidden, command, find_hidden
 from obo_bench.core.peek import shown
-from obo_bench.core.repository import Repository, open_repository
-from obo_bench.core.reread import differing
-from obo_bench.core.worktree import Change, WorkTree, read_worktree
+from obo_bench.core.seed.hidden import Hidden, command, find_hidden
+from obo_bench.core.seed.repository import Repository, open_repository
+from obo_bench.core.seed.reread import differing
+from obo_bench.core.seed.worktree import Change, WorkTree, read_worktree
 
 _DEEPEST = 16
 """Submodules within submodules; more is a loop."""

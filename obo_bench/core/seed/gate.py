@@ -6,11 +6,11 @@ from pathlib import Path
 
 from obo_bench.core.admission import SeedDemands
 from obo_bench.core.git import TIMEOUT_SEC
-from obo_bench.core.lineage_gate import decide_lineage
 from obo_bench.core.manifest import Lineage, SeedGate, Source
-from obo_bench.core.provenance import Provenance, at_top, collect_provenance
 from obo_bench.core.refusals import REASONS, Objection
-from obo_bench.core.repository import ForeignOwner
+from obo_bench.core.seed.lineage_gate import decide_lineage
+from obo_bench.core.seed.provenance import Provenance, at_top, collect_provenance
+from obo_bench.core.seed.repository import ForeignOwner
 
 _SHORTEST_PREFIX = 7
 """A shorter commit prefix could name several commits."""

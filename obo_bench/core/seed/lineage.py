@@ -6,7 +6,7 @@ from pathlib import Path
 
 from obo_bench.core.git import GitUnavailable
 from obo_bench.core.peek import peek
-from obo_bench.core.repository import Repository, open_repository
+from obo_bench.core.seed.repository import Repository, open_repository
 
 STAMP_NAME = "ouroboros_seed"
 """File in the git directory that holds the commit which a volume was seeded from."""

@@ -4,14 +4,14 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from obo_bench.core.examination import Examination, examine
-from obo_bench.core.fingerprint import fingerprint
 from obo_bench.core.git import GitUnavailable
-from obo_bench.core.hidden import Hidden
 from obo_bench.core.manifest import Source
 from obo_bench.core.peek import peek, shown
-from obo_bench.core.remotes import remotes, secrets_of
-from obo_bench.core.repository import Repository, open_repository
+from obo_bench.core.seed.examination import Examination, examine
+from obo_bench.core.seed.fingerprint import fingerprint
+from obo_bench.core.seed.hidden import Hidden
+from obo_bench.core.seed.remotes import remotes, secrets_of
+from obo_bench.core.seed.repository import Repository, open_repository
 
 _LISTED = 200
 """How many paths are written out; hash and count cover all."""
