@@ -106,8 +106,8 @@ class Lineage(WireModel):
     """The checkout's commit."""
     reason: str | None = None
     """Why the line of descent does not hold."""
-    ok: bool = False
-    """Whether the run may go on."""
+    ok: bool | None = None
+    """Whether the run may go on; null when nobody asked."""
 
 
 class RefusalRecord(WireModel):

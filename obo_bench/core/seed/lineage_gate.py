@@ -19,7 +19,7 @@ def decide_lineage(found: Provenance, demands: SeedDemands) -> tuple[Lineage | N
         stamp=stamp,
         head=found.source.head,
         reason=objection.reason if objection else None,
-        ok=objection is None,
+        ok=objection is None if demands.asks_lineage else None,
     )
     return verdict, objection
 
