@@ -44,6 +44,7 @@ def append_row(
             official_eval_status=official_eval_status,
         )
     )
+    context.note(row)
     context.reporter.event(f"{status} ({reason}){': ' + error if error else ''}", instance_id)
     return row
 
