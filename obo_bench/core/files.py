@@ -1,5 +1,7 @@
 """Durable file writes: a document is either wholly there or not there at all, and survives a power loss.
 
+What is written is for the operator alone, within the umask. A link in a document's place is replaced, never followed.
+A writer killed in the middle leaves `.<name>.<random>.tmp` behind, which no reader of a document looks at.
 Standard library only, so that any launcher can use it.
 """
 
@@ -7,9 +9,14 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
+
+PRIVATE_FILE = 0o600
+"""Mode of what may hold foreign text, such as the records of tasks."""
+PRIVATE_DIRECTORY = 0o700
+_NAME_KEPT = 60
 
 
 def json_bytes(payload: Any) -> bytes:
@@ -43,22 +50,36 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes, *, mode: int = 0o644) -> None:
-    """Replace `path` atomically and durably: temporary sibling, fsync, rename, fsync of the directory."""
+def write_bytes(path: str | os.PathLike[str], data: bytes, *, mode: int = PRIVATE_FILE) -> None:
+    """Replace `path` atomically and durably: temporary sibling, fsync, rename, fsync of the directory.
+
+    Raises OSError, and then the old file is as it was, with nothing left beside it; only where the last step fails
+    (making the rename durable) the new one is there.
+    """
     target = Path(path)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name[:60]}.", suffix=".tmp", dir=target.parent)
+    temporary = target.with_name(f".{target.name[:_NAME_KEPT]}.{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, mode)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            os.fchmod(descriptor, mode)
             stream.write(data)
             stream.flush()
             os.fsync(descriptor)
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
+            temporary.unlink()
         raise
     sync_directory(target.parent)
+
+
+def make_private_directory(path: Path) -> None:
+    """Make a directory that only the operator can enter, parents as usual; one that is there stays as it is.
+
+    So an operator whose server runs as another user can open a run root beforehand. Raises OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
 
 
 def sync_directory(path: Path) -> None:

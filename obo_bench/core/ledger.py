@@ -1,70 +1,49 @@
-"""The result index: one JSON line per event of an instance, appended once and never rewritten (design I6)."""
+"""The result index: one JSON line per event of an instance, appended once and never rewritten (design I6).
 
+The run root's ledger is the authority. The instance's own ledger is a copy that lacks at most the last row of the run
+root's, and only after a writer was killed or a disk was full: whoever writes next, or takes the run over, puts that
+row in before anything else.
+"""
+
+import errno
 import fcntl
 import hashlib
-import json
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from obo_bench.core.files import line_bytes
+from obo_bench.core.files import PRIVATE_FILE, line_bytes, sync_directory
+from obo_bench.core.ledger_check import ledger_notices
+from obo_bench.core.ledger_reader import Damage, last_row, latest_rows, read_rows
+from obo_bench.core.ledger_row import LARGEST_LINE, LEDGER_NAME, Row, Status
 from obo_bench.core.redact import Redactor
+from obo_bench.core.signals import untorn
 
-LEDGER_NAME = "result_index.jsonl"
-SCHEMA = "ouroboros.benchmark.task_result.v1"
-Status = Literal["completed", "failed", "skipped", "blocked", "not_attempted"]
+__all__ = ["LEDGER_NAME", "Damage", "Ledger", "LedgerUnwritable", "Row", "Status", "latest_rows", "read_rows"]
+
+_LOCK_SEC = 60.0
+"""A writer holds the lock for milliseconds; one that was stopped in the middle must not stop a run without a word."""
+_LOCK_PAUSE_SEC = 0.002
+_LONGEST_TEXT = 4000
+_MOST_ENTRIES = 50
 
 
-class Row(BaseModel):
-    """One line of `result_index.jsonl`; complete in itself, so that the last row of an instance tells its state."""
+class LedgerUnwritable(OSError):
+    """A row could not be made durable: disk full, quota, read-only, gone. Nothing that was there before has changed.
 
-    model_config = ConfigDict(extra="allow", populate_by_name=True)
+    The row may still be on disk (when only the last step failed), so it may not be appended under another attempt.
+    A run must submit nothing more: what it cannot record, it cannot account for.
+    """
 
-    schema_: str = Field(SCHEMA, alias="schema")
-    """Format name."""
-    ts_unix: float = 0.0
-    """Wall-clock seconds at which the row was written."""
-    benchmark: str
-    """The benchmark's name."""
-    instance_id: str
-    """The instance it is about."""
-    status: Status
-    """What became of the instance."""
-    reason_code: str
-    """Why, from the vocabulary of row reasons or the server's own code verbatim."""
-    prediction_written: bool = False
-    """Whether a submission archive exists."""
-    official_eval_status: str = "not_run"
-    """What the official evaluation said: not_run, pass, fail or ungraded."""
-    output_paths: dict[str, str] = Field(default_factory=dict)
-    """Files of the instance, relative to the run root."""
-    error: str = ""
-    """One human line, empty when nothing went wrong."""
-    details: dict[str, Any] = Field(default_factory=dict)
-    """Evidence."""
-    attempt: int = 1
-    """Number of the attempt, from 1."""
-    invocation: str = ""
-    """The invocation that wrote the row."""
-    seq: int = 0
-    """Number of the line in the run-root ledger, from 1."""
-    prev_sha256: str = ""
-    """SHA-256 of the preceding line of the run-root ledger, newline included; empty for the first."""
-    submission_sha256: str = ""
-    """SHA-256 of the submission archive."""
-    durations: dict[str, float] = Field(default_factory=dict)
-    """Seconds on a monotonic clock, by phase."""
-    cost: dict[str, Any] = Field(default_factory=dict)
-    """What the server said it cost."""
+    def __init__(self, path: Path, cause: OSError) -> None:
+        super().__init__(cause.errno, f"the ledger cannot be written: {cause.strerror or cause}", str(path))
 
 
 class Ledger:
-    """Appends rows at the run root and, verbatim, in the instance's directory."""
+    """Appends rows at the run root and, verbatim, in the instance's directory, where there is one."""
 
     def __init__(self, run_root: Path, invocation: str, redactor: Redactor) -> None:
         self._root = run_root
@@ -76,79 +55,134 @@ class Ledger:
         """The run root's own ledger."""
         return self._root / LEDGER_NAME
 
+    @untorn
     def append(self, row: Row) -> Row:
-        """Write one row durably in both places and return it as written; raises OSError when the disk refuses."""
-        with _exclusive(self._root / f".{LEDGER_NAME}.lock"):
-            tail = _last_line(self.path)
-            row = row.model_copy(
-                update={
-                    "ts_unix": time.time(),
-                    "invocation": self._invocation,
-                    "seq": _seq_after(tail),
-                    "prev_sha256": hashlib.sha256(tail).hexdigest() if tail else "",
-                }
-            )
-            line = line_bytes(self._redactor.document(row.model_dump(by_alias=True)))
+        """Write one row durably in both places and return it as written; raises LedgerUnwritable.
+
+        A row that is too large for a line loses what is long in its error, details and cost.
+        """
+        with self._exclusive():
+            before = last_row(self.path)
+            self._complete_copy(before)
+            row = row.model_copy(update=self._position(before))
+            line = self._line(row)
             _append(self.path, line)
-            instance = self._root / row.instance_id
-            if instance.is_dir():
-                _append(instance / LEDGER_NAME, line)
+            self._copy(row.instance_id, line)
         return row
 
+    @untorn
+    def take_over(self) -> list[str]:
+        """Complete the copy that a killed writer left behind, and return what is wrong with the ledger, in words.
 
-def read_rows(path: Path) -> Iterator[Row]:
-    """Yield the readable rows of a ledger in order; torn and foreign lines are skipped."""
-    if not path.exists():
-        return
-    with path.open("rb") as stream:
-        for line in stream:
+        To be called before the rows of a run are relied upon. Raises LedgerUnwritable.
+        """
+        if not self.path.exists():
+            return []
+        with self._exclusive():
+            self._complete_copy(last_row(self.path))
+            return ledger_notices(self._root)
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        """Hold the ledger's lock; what the system refuses in the meantime becomes LedgerUnwritable."""
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self._root / f".{LEDGER_NAME}.lock", flags, PRIVATE_FILE)
             try:
-                yield Row.model_validate_json(line)
-            except ValueError:
-                continue
+                _lock(descriptor)
+                yield
+            finally:
+                os.close(descriptor)
+        except LedgerUnwritable:
+            raise
+        except OSError as error:
+            raise LedgerUnwritable(Path(error.filename or self.path), error) from error
+
+    def _position(self, before: tuple[bytes, Row] | None) -> dict[str, Any]:
+        line, row = before if before is not None else (b"", None)
+        return {
+            "ts_unix": time.time(),
+            "invocation": self._invocation,
+            "seq": row.seq + 1 if row is not None else 1,
+            "prev_sha256": hashlib.sha256(line).hexdigest() if line else "",
+        }
+
+    def _line(self, row: Row) -> bytes:
+        document = self._redactor.document(row.document())
+        line = line_bytes(document)
+        if len(line) <= LARGEST_LINE:
+            return line
+        kept = {name: _short(document[name]) for name in ("error", "details", "cost")}
+        line = line_bytes(document | kept)
+        if len(line) > LARGEST_LINE:
+            raise ValueError(f"a row of {len(line)} bytes for instance {row.instance_id[:200]!r} fits in no line")
+        return line
+
+    def _complete_copy(self, last: tuple[bytes, Row] | None) -> None:
+        if last is None:
+            return
+        line, row = last
+        copy = self._copy_path(row.instance_id)
+        if copy is not None and ((found := last_row(copy)) is None or found[0] != line):
+            _append(copy, line)
+
+    def _copy(self, instance_id: str, line: bytes) -> None:
+        copy = self._copy_path(instance_id)
+        if copy is not None:
+            _append(copy, line)
+
+    def _copy_path(self, instance_id: str) -> Path | None:
+        """Return the instance's ledger; None without a directory, and for an id that leads out of the run root."""
+        if instance_id in ("", ".", "..") or "/" in instance_id or "\0" in instance_id:
+            return None
+        directory = self._root / instance_id
+        return directory / LEDGER_NAME if directory.is_dir() else None
 
 
-@contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def _lock(descriptor: int) -> None:
+    give_up = time.monotonic() + _LOCK_SEC
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > give_up:
+                raise TimeoutError(errno.ETIMEDOUT, f"another process has held its lock for {_LOCK_SEC:g} s") from None
+            time.sleep(_LOCK_PAUSE_SEC)
+        else:
+            return
 
 
 def _append(path: Path, line: bytes) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, PRIVATE_FILE)
     try:
-        # A torn tail of a killed writer must not swallow this row.
         size = os.fstat(descriptor).st_size
+        # A torn tail of a killed writer must not swallow this row.
         fresh = size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
-        os.write(descriptor, line if fresh else b"\n" + line)
+        _write_all(descriptor, line if fresh else b"\n" + line)
         os.fsync(descriptor)
+        if size == 0:
+            sync_directory(path.parent)
+    except OSError as error:
+        raise LedgerUnwritable(path, error) from error
     finally:
         os.close(descriptor)
 
 
-def _last_line(path: Path) -> bytes:
-    """Return the last complete line, newline included, or nothing."""
-    if not path.exists():
-        return b""
-    with path.open("rb") as stream:
-        size = stream.seek(0, os.SEEK_END)
-        block = 65536
-        while True:
-            start = max(0, size - block)
-            stream.seek(start)
-            lines = stream.read(size - start).splitlines(keepends=True)
-            complete = [line for line in lines[0 if start == 0 else 1 :] if line.endswith(b"\n")]
-            if complete or start == 0:
-                return complete[-1] if complete else b""
-            block *= 4
+def _write_all(descriptor: int, data: bytes) -> None:
+    """Write in one call; only a disk that is filling up takes less, and then says why."""
+    while data:
+        written = os.write(descriptor, data)
+        if written == 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        data = data[written:]
 
 
-def _seq_after(line: bytes) -> int:
-    try:
-        return int(json.loads(line)["seq"]) + 1
-    except (ValueError, KeyError, TypeError):
-        return 1
+def _short(value: Any) -> Any:
+    """Return the plain part of a value: short text, numbers, and one level of named ones."""
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_TEXT else f"{value[:_LONGEST_TEXT]} ... ({len(value)} characters)"
+    if isinstance(value, dict):
+        plain = {name: item for name, item in value.items() if not isinstance(item, dict | list) and len(name) < 200}
+        return {name: _short(item) for name, item in list(plain.items())[:_MOST_ENTRIES]} | {"shortened": True}
+    return value

@@ -157,6 +157,8 @@ class Extra(WireModel):
     """The attestation record."""
     server_events: list[dict[str, Any]] = Field(default_factory=list)
     """Restarts and changes of the server that were seen during the run, each with its time."""
+    still_running: list[dict[str, str]] = Field(default_factory=list)
+    """Tasks that nobody has seen ended, so that they may still spend: instance_id, task_id and container of each."""
     eval_requested: bool = False
     """Whether the official evaluation was asked for."""
     official_eval_status: str = "not_requested"

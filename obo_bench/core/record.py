@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from obo_bench.core.files import read_json_object, sync_directory, write_bytes, write_json
+from obo_bench.core.files import make_private_directory, read_json_object, sync_directory, write_bytes, write_json
 
 
 class ManifestStore:
@@ -21,8 +21,9 @@ class ManifestStore:
         """Where this invocation's manifest is at present."""
 
     def prepare(self) -> None:
-        """Make the directories; raises OSError when that is not allowed."""
-        self._aside.mkdir(parents=True, exist_ok=True)
+        """Make the directories, for the operator alone; raises OSError when that is not allowed."""
+        make_private_directory(self._final.parent)
+        self._aside.mkdir(exist_ok=True)
 
     def stay_aside(self) -> None:
         """Use the invocation's own file: the run root belongs to another process."""

@@ -28,11 +28,11 @@ class ExitCode(IntEnum):
         return member
 
     OK = 0, "completed; every instance succeeded (or was already done)"
-    FAILED = 1, "completed, but at least one instance failed (`attest --explain-override`: not set; `cancel`: not all)"
+    FAILED = 1, "completed, but at least one instance failed (`--explain-override`: not set; `cancel`: not all)"
     USAGE = 2, "usage error: bad flag or value; nothing was started"
     ATTESTATION = 3, "refused: runtime attestation"
     ADMISSION = 4, "refused: admission (seed gate, seed shape, lineage)"
-    PREFLIGHT = 5, "refused: preflight (settings, budget, selection, dataset, engine, readiness, lock, run root, outputs)"
+    PREFLIGHT = 5, "refused: preflight (settings, budget, selection, dataset, engine, readiness, lock, outputs)"
     EVALUATION = 6, "the official evaluation could not run, or left an instance that has a submission ungraded"
     STOPPED = 7, "stopped: a campaign-fatal provenance reason, or the same infrastructure reason again and again"
     BUDGET = 8, "stopped: spending ceiling reached"

@@ -8,6 +8,9 @@ from typing import Protocol
 
 from obo_bench.core.redact import process_redactor
 
+LONGEST_LINE = 4000
+"""Characters of one event that are shown."""
+
 
 class Reporter(Protocol):
     """Takes the events of a run as they happen; `subject` is an instance id, or empty for the run itself."""
@@ -17,8 +20,12 @@ class Reporter(Protocol):
 
 
 def printable(text: str) -> str:
-    """Return foreign text as one line without control sequences, so that it cannot drive the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    """Return foreign text as one line that cannot drive the terminal and does not fill it.
+
+    Every control, format and bidi character and every lone surrogate becomes a blank; what is long is cut.
+    """
+    kept = text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]} [cut: {len(text)} characters]"
+    return "".join(character if character.isprintable() else " " for character in kept)
 
 
 class PlainReporter:
@@ -30,7 +37,8 @@ class PlainReporter:
     def event(self, text: str, subject: str = "") -> None:
         """Print one line; a closed or odd stderr is not an error of the run."""
         stamp = time.strftime("%H:%M:%S")
-        line = f"{stamp} {subject + ': ' if subject else ''}{printable(process_redactor().text(text))}\n"
+        told = f"{subject}: {text}" if subject else text
+        line = f"{stamp} {printable(process_redactor().text(told))}\n"
         with self._lock, contextlib.suppress(OSError, ValueError):
             sys.stderr.write(
                 line.encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(

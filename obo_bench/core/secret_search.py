@@ -11,6 +11,8 @@ _HALF_FROM = 24
 """Of forms of so many characters half is enough, of shorter ones two thirds."""
 _SHORTEST_PIECE = 8
 
+_Tree = dict[str, "_Tree"]
+
 
 class SecretSearch:
     """An immutable index of secrets.
@@ -40,10 +42,13 @@ class SecretSearch:
     def _finds(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
         done = 0
         while (found := pattern.search(text, done)) is not None:
-            spans = [_agreeing(text, found.start(), form, offset) for form, offset in self._places[found.group()]]
-            start, end = max(done, min(span[0] for span in spans)), max(span[1] for span in spans)
-            yield start, end
-            done = end
+            spans = [_agreeing(text, found.start(), form, offset) for form, offset in self._at(found.group())]
+            done = max(span[1] for span in spans)
+            yield min(span[0] for span in spans), done
+
+    def _at(self, found: str) -> list[tuple[str, int]]:
+        """Return the forms that stand where `found` does: pieces of others may be the beginning of it."""
+        return [place for size in range(1, len(found) + 1) for place in self._places.get(found[:size], ())]
 
 
 def _is_place(secret: str) -> bool:
@@ -73,7 +78,7 @@ def _agreeing(text: str, at: int, form: str, offset: int) -> tuple[int, int]:
 
 def _any_of(words: Iterable[str]) -> str:
     """Return a pattern for the longest of `words` at a place, as a tree: tried one by one, hundreds take seconds."""
-    tree: dict[str, dict] = {}  # type: ignore[type-arg]  # it holds itself
+    tree: _Tree = {}
     for word in words:
         node = tree
         for character in word:
@@ -82,7 +87,7 @@ def _any_of(words: Iterable[str]) -> str:
     return _branches(tree)
 
 
-def _branches(tree: dict[str, dict]) -> str:  # type: ignore[type-arg]  # it holds itself
+def _branches(tree: _Tree) -> str:
     chain = []
     while len(tree) == 1:
         [(character, tree)] = tree.items()

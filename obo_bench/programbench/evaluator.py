@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.files import write_json
-from obo_bench.core.redact import Redactor
+from obo_bench.core.redact import process_redactor
+from obo_bench.core.redact_file import redact_file
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.programbench.docker_wrapper import remove_labelled, write_wrapper
@@ -80,6 +81,7 @@ def evaluate_submissions(request: EvaluationRequest, reporter: Reporter) -> Eval
         raise ValueError("an evaluation needs labels: they tell its containers from those of others")
     cases = [Case(iid, request.submissions.get(iid)) for iid in dict.fromkeys(request.requested_ids)]
     evaluation = _Evaluation(request, reporter, cases)
+    process_redactor().learn_environment(request.environ)
     _logs(request, "eval")[0].parent.mkdir(parents=True, exist_ok=True)
     try:
         _prepare(evaluation)
@@ -222,7 +224,7 @@ def _distrust(evaluation: _Evaluation) -> None:
 def _publish(evaluation: _Evaluation) -> GradeSummary:
     """Write the summary, and what is known of the commands so far."""
     request, bench = evaluation.request, evaluation.bench
-    redact = Redactor.from_environment(request.environ).text
+    redact = process_redactor().text
     summary = build_grade_summary(
         invocation=request.invocation,
         created_at_unix=time.time(),
@@ -255,8 +257,8 @@ def _show_official_table(evaluation: _Evaluation) -> None:
 
 
 def _write_record(evaluation: _Evaluation) -> None:
-    redactor = Redactor.from_environment(evaluation.request.environ)
-    write_json(evaluation.request.run_root / EVAL_RESULT_NAME, redactor.document(evaluation.record))
+    record = process_redactor().document(evaluation.record)
+    write_json(evaluation.request.run_root / EVAL_RESULT_NAME, record)
 
 
 def _logs(request: EvaluationRequest, command: str) -> tuple[Path, Path]:
@@ -265,4 +267,7 @@ def _logs(request: EvaluationRequest, command: str) -> tuple[Path, Path]:
 
 
 def _tails(logs: tuple[Path, Path]) -> dict[str, str]:
+    """Take the secrets out of the logs, now that nobody writes them any more, and return their ends."""
+    for log in logs:
+        redact_file(log, process_redactor())
     return {"stdout": tail_text(logs[0]), "stderr": tail_text(logs[1])}

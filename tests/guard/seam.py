@@ -30,7 +30,12 @@ FIRST_ACTS: dict[str, frozenset[str]] = {
     # confinement: links are resolved
     "obo_bench.core.roots:check_confined": frozenset({"output.resolve()", "place.resolve()"}),
     # the run root and its lock
-    "obo_bench.core.record:ManifestStore.prepare": frozenset({"self._aside.mkdir(parents=True, exist_ok=True)"}),
+    "obo_bench.core.record:ManifestStore.prepare": frozenset(
+        {"make_private_directory(self._final.parent)", "self._aside.mkdir(exist_ok=True)"}
+    ),
+    "obo_bench.core.files:make_private_directory": frozenset(
+        {"path.parent.mkdir(parents=True, exist_ok=True)", "path.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)"}
+    ),
     "obo_bench.core.lock:RunLock.__init__": frozenset({"FileLock(run_root / LOCK_NAME, timeout=0)"}),
     "obo_bench.core.lock:RunLock.acquire": frozenset(
         {"self._lock.acquire()", "read_json_object(self._owner)", "write_json(self._owner, ...", "socket.gethostname()"}
