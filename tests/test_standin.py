@@ -496,6 +496,8 @@ def test_no_scenario_is_unknown_to_the_tests() -> None:
     proven = {"solved", "partial", "broken-build", "infra", "worker-crash", "budget-paused", "budget-exhausted"}
     assert set(SCENARIOS) == proven | {
         "provider-degraded", "unknown-reason", "huge-record", "priced", "unpriced", "long-command",
+        # in test_standin_faults.py:
+        "instant", "agent-failure", "other-daemon",
     }  # fmt: skip
 
 

@@ -68,14 +68,60 @@ def gateway(
     answer_delay_sec: Annotated[
         float, typer.Option(min=0, help="Answer a submission so long after it was taken.")
     ] = 0.0,
+    finalize_delay_sec: Annotated[float, typer.Option(min=0, help="Every task is finalizing so long.")] = 0.3,
+    orphan_delay_sec: Annotated[
+        float, typer.Option(min=0, help="After a kill and a start: declare running tasks failed so much later.")
+    ] = 1.0,
+    keep_waiting: Annotated[
+        bool, typer.Option("--keep-waiting", help="After a kill and a start: waiting tasks run, as from 6.102 on.")
+    ] = False,
+    version: Annotated[str | None, typer.Option(help="Show this version instead of the checkout's.")] = None,
+    fault: Annotated[
+        list[str] | None, typer.Option("--fault", metavar="FAULT", help="Let this go wrong (repeatable; see above).")
+    ] = None,
+    chaos: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability that a request, and a task, goes wrong somehow.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Decides whom faults with a probability strike.")] = 0,
 ) -> None:
     """Serve the stand-in for an Ouroboros server until Ctrl-C: a test server, whose scores mean nothing.
 
-    Example: obo-bench practice gateway --port 8770 --scenario partial
+    Example: obo-bench practice gateway --port 8770 --scenario partial --fault 'submit:drop-answer*1'
+
+    \b
+    Scenarios (all tasks: --scenario; some tasks: --fault work:SCENARIO):
+      solved, partial, broken-build, instant, long-command, huge-record,
+      priced, unpriced, infra, provider-degraded, worker-crash,
+      budget-paused, budget-exhausted, unknown-reason, agent-failure,
+      other-daemon
+
+    \b
+    A FAULT is WHERE:WHAT[=VALUE][*TIMES][@PROBABILITY]. WHERE is any, or one of
+      health state settings submit list task events artifact cancel resume
+    WHAT happens before the server acts on the request:
+      delay=SEC  drop  status=HTTP_STATUS
+    or after it has:
+      delay-answer=SEC  drop-answer  cut  not-json  html  wrong-types
+      patch=JSON_OBJECT (e.g. another version, sha, uptime, reason_code, or a
+      task retried under a new id: task:patch={"task_id":"{task_id}-2"})
+      pad=BYTES
+    or WHERE is work and WHAT a scenario; VALUE is a part of the instance's id:
+      work:worker-crash=wordtally*1
+
+    \b
+    While it runs: curl URL/stand-in/faults shows what is in force and how often
+    it struck; -X POST --data-binary 'health:delay=5' adds, -X PUT replaces,
+    -X DELETE ends all faults (from loopback only).
+
+    A kill (SIGKILL) and another start with the same directory loses tasks that waited and fails those that ran; Ctrl-C
+    or SIGTERM cancels both.
     """
     from obo_bench.practice.seed import make_seed_checkout
     from obo_bench.practice.standin import StandInConfig, serve
+    from obo_bench.practice.standin.faults import chaos as chaos_of
+    from obo_bench.practice.standin.faults import parse_fault
 
+    faults = (*map(parse_fault, fault or ()), *(chaos_of(chaos) if chaos else ()))
     directory = directory.absolute()
     directory.mkdir(parents=True, exist_ok=True)
     serve(
@@ -88,6 +134,12 @@ def gateway(
             start_delay_sec=start_delay_sec,
             solve_delay_sec=solve_delay_sec,
             answer_delay_sec=answer_delay_sec,
+            finalize_delay_sec=finalize_delay_sec,
+            orphan_delay_sec=orphan_delay_sec,
+            keep_waiting=keep_waiting,
+            version=version,
+            faults=faults,
+            seed=seed,
         ),
         answer.say,
     )

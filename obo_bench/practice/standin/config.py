@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from obo_bench.core.refusals import UsageError
+from obo_bench.practice.standin.faults import Fault
 from obo_bench.practice.standin.scenarios import SCENARIOS
 
 HIGHEST_PORT = 65535
@@ -58,6 +59,13 @@ class StandInConfig:
     """The commit that `/api/state` shows; real servers often leave it empty."""
     sees_host_files: bool = True
     """False for a server in a sandbox or on another host, for which no workspace of ours exists."""
+
+    faults: tuple[Fault, ...] = ()
+    """What goes wrong from the start; more can be asked for while it runs."""
+    seed: int = 0
+    """Decides which requests and tasks the faults with a probability strike."""
+    keep_waiting: bool = False
+    """Tasks that waited when the server was killed run after its next start, as from 6.102 on; 6.75 loses them."""
 
     def check(self) -> None:
         """Raise UsageError for a scenario or port that does not exist, and for counts and delays below zero."""

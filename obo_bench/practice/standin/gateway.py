@@ -54,6 +54,8 @@ class Answer:
     """Its type."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """Further headers."""
+    cut_after: int | None = None
+    """Bytes of the body after which the connection is closed, without even a status line after 0; None sends all."""
 
 
 class Gateway:
@@ -114,7 +116,7 @@ class Gateway:
     def _state(self, _: Request) -> Answer:
         supervisor = self._supervisor
         queue = supervisor.book.queue(supervisor.workers)
-        paused = SCENARIOS[self._config.scenario].paused
+        paused = SCENARIOS[self._config.scenario].paused or supervisor.book.holds_paused()
         uptime = time.monotonic() - self._started
         return json_answer(
             views.state(

@@ -62,6 +62,8 @@ class Scenario:
     """Weight added to the final record, which holds it twice."""
     command: tuple[str, ...] = ()
     """A command to run in the container before the work begins."""
+    docker_host: str = ""
+    """The daemon that commands are sent to; empty for the one of the server's environment."""
 
 
 _NO_PROVIDER = (
@@ -117,6 +119,16 @@ SCENARIOS: Mapping[str, Scenario] = MappingProxyType(
         "huge-record": Scenario("the final record weighs some megabytes", padding_bytes=3_000_000),
         "priced": Scenario("every model call has a known price", usd_per_round=0.0123),
         "unpriced": Scenario("the price of model calls is unknown", usd_per_round=None),
+        "instant": Scenario("over at once as completed, without any work or command", variant=""),
+        "other-daemon": Scenario(
+            "the server talks to another Docker daemon: no command reaches the container",
+            docker_host="unix:///nonexistent/obo-bench-stand-in.sock",
+        ),
+        "agent-failure": Scenario(
+            "the agent gives up: a failure of its own, not of the infrastructure",
+            variant="partial",
+            ending=Ending("failed", "failed", "empty_final_text"),
+        ),
         "long-command": Scenario("the work begins with a command of five minutes", command=("sleep", "300")),
     }
 )

@@ -99,12 +99,16 @@ class Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.command, path, query, headers, str(self.client_address[0]), body)
         answer = self.server.answer(request)
+        if answer.cut_after is not None:
+            self.close_connection = True
+        if answer.cut_after == 0:
+            return
         self.send_response(answer.status)
         self.send_header("content-type", answer.content_type)
         for name, value in answer.headers.items():
             self.send_header(name, value)
         if isinstance(answer.body, bytes):
-            self._send_whole(answer.body)
+            self._send_whole(answer.body, answer.cut_after)
         else:
             self._send_stream(answer.body)
 
@@ -125,11 +129,11 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         return None
 
-    def _send_whole(self, body: bytes) -> None:
+    def _send_whole(self, body: bytes, cut_after: int | None) -> None:
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(body[:cut_after])
 
     def _send_stream(self, chunks: Iterator[bytes]) -> None:
         self.send_header("transfer-encoding", "chunked")

@@ -4,6 +4,7 @@ A cancel ends the client side only: the command inside the container lives on. A
 """
 
 import json
+import os
 import subprocess
 import threading
 import time
@@ -58,13 +59,22 @@ class Shell:
     """The command tool of one task."""
 
     def __init__(
-        self, executor: Mapping[str, Any] | None, workspace: str, stop: threading.Event, deadline: float | None
+        self,
+        executor: Mapping[str, Any] | None,
+        workspace: str,
+        stop: threading.Event,
+        deadline: float | None,
+        docker_host: str = "",
     ) -> None:
-        """`deadline` is on the monotonic clock; `stop` is set when the task is cancelled."""
+        """`deadline` is on the monotonic clock; `stop` is set when the task is cancelled.
+
+        `docker_host` is another daemon than the one of this process's environment; empty for that one.
+        """
         self._executor = executor or {}
         self._workspace = workspace
         self._stop = stop
         self._deadline = deadline
+        self._environment = {**os.environ, "DOCKER_HOST": docker_host} if docker_host else None
 
     def sleep(self, seconds: float) -> None:
         """Wait; raises TaskCancelledError or DeadlinePassedError as soon as either happens."""
@@ -133,7 +143,7 @@ class Shell:
         try:
             process = subprocess.Popen(
                 ["docker", *arguments],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self._environment,
             )  # fmt: skip
         except OSError as error:
             return 127, b"", f"docker: {error.strerror}".encode()

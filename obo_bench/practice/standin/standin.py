@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from obo_bench.practice.standin.config import StandInConfig
+from obo_bench.practice.standin.faulty import FaultyGateway
 from obo_bench.practice.standin.gateway import Gateway
 from obo_bench.practice.standin.server import Listener
 from obo_bench.practice.standin.solver import TaskSource, known_task
@@ -34,7 +35,8 @@ class StandIn:
         supervisor = Supervisor(self._config, self._task_source)
         listener = Listener(self._config.host, self._config.port)
         port = listener.server_port
-        listener.answer = Gateway(self._config, supervisor, self._version, port).answer
+        gateway = Gateway(self._config, supervisor, self._version, port)
+        listener.answer = FaultyGateway(gateway.answer, supervisor.faults, supervisor.stopping.wait).answer
         supervisor.store.save_port(port)
         supervisor.start()
         thread = threading.Thread(target=listener.serve_forever, args=(_POLL_SEC,), daemon=True)

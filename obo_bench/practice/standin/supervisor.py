@@ -4,6 +4,7 @@ import threading
 
 from obo_bench.practice.standin.config import StandInConfig
 from obo_bench.practice.standin.events import EventLog
+from obo_bench.practice.standin.fault_book import FaultBook
 from obo_bench.practice.standin.solver import TaskSource
 from obo_bench.practice.standin.store import TaskStore
 from obo_bench.practice.standin.tasks import TaskBook
@@ -21,7 +22,8 @@ class Supervisor:
         self._task_source = task_source
         self.store = TaskStore(config.data_dir)
         self.events = EventLog(self.store)
-        self.book = TaskBook(config, self.store, self.events)
+        self.faults = FaultBook(config.faults, config.seed)
+        self.book = TaskBook(config, self.store, self.events, self.faults)
         self.stopping = threading.Event()
         self.ready = False
         self._threads: list[threading.Thread] = []

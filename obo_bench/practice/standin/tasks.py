@@ -15,8 +15,9 @@ from obo_bench.practice.standin.config import StandInConfig
 from obo_bench.practice.standin.contract import first_record
 from obo_bench.practice.standin.events import EventLog
 from obo_bench.practice.standin.executor_ref import RequestRefusedError
+from obo_bench.practice.standin.fault_book import FaultBook
 from obo_bench.practice.standin.meter import Meter
-from obo_bench.practice.standin.scenarios import ORPHANED, SCENARIOS
+from obo_bench.practice.standin.scenarios import ORPHANED, SCENARIOS, Scenario
 from obo_bench.practice.standin.store import TaskStore
 
 JsonObject = dict[str, Any]
@@ -31,6 +32,8 @@ class Job:
     """Which task."""
     worker_id: int
     """Whose hands."""
+    scenario: Scenario
+    """How it goes."""
     meter: Meter
     """What it has used."""
     started: float = field(default_factory=time.monotonic)
@@ -42,14 +45,16 @@ class Job:
 class TaskBook:
     """All tasks of one server; safe to use from several threads."""
 
-    def __init__(self, config: StandInConfig, store: TaskStore, events: EventLog) -> None:
-        """Take up the records that an earlier process left; its waiting tasks stay lost, as with the real server."""
+    def __init__(self, config: StandInConfig, store: TaskStore, events: EventLog, faults: FaultBook) -> None:
+        """Take up the records that an earlier process left; its waiting tasks stay lost unless they are to be kept."""
         self._config = config
         self._store = store
         self._events = events
+        self._faults = faults
+        self._scenarios: dict[str, Scenario] = {}
         self._records = store.load()
         self._changed = threading.Condition()
-        self._pending: list[str] = []
+        self._pending = [name for name, record in self._records.items() if config.keep_waiting and _waits(record)]
         self._paused: set[str] = set()
         self._resumed: set[str] = set()
         self._running: dict[str, Job] = {}
@@ -88,18 +93,17 @@ class TaskBook:
 
     def take(self, worker_id: int) -> Job | None:
         """Wait for a task and take it; None when the server goes down."""
-        scenario = SCENARIOS[self._config.scenario]
         with self._changed:
             while not self._closed:
                 task_id = next((name for name in self._pending if name not in self._paused), None)
                 if task_id is None:
                     self._changed.wait()
-                elif scenario.paused and task_id not in self._resumed:
+                elif (scenario := self._scenario(task_id)).paused and task_id not in self._resumed:
                     self._paused.add(task_id)
                     self._publish(records.paused(self._records[task_id]))
                 else:
                     self._pending.remove(task_id)
-                    job = self._running[task_id] = Job(task_id, worker_id, Meter(scenario.usd_per_round))
+                    job = self._running[task_id] = Job(task_id, worker_id, scenario, Meter(scenario.usd_per_round))
                     self._publish(records.running(self._records[task_id]))
                     return job
         return None
@@ -143,6 +147,11 @@ class TaskBook:
             self._changed.notify_all()
             return True
 
+    def holds_paused(self) -> bool:
+        """Say whether a task waits because the budget is spent."""
+        with self._changed:
+            return bool(self._paused)
+
     def reconcile(self) -> None:
         """Declare failed what a killed server left running."""
         with self._changed:
@@ -180,6 +189,14 @@ class TaskBook:
             "running": running,
         }
 
+    def _scenario(self, task_id: str) -> Scenario:
+        """Return how a task goes, decided when a worker first looks at it."""
+        if task_id not in self._scenarios:
+            instance_id = str(self._records[task_id]["metadata"].get("programbench_instance_id") or "")
+            name = self._faults.scenario(task_id, instance_id, self._config.scenario)
+            self._scenarios[task_id] = SCENARIOS[name]
+        return self._scenarios[task_id]
+
     def _row(self, task_id: str) -> JsonObject:
         record = self._records[task_id]
         brief = {name: record[name] for name in ("description", "workspace_root", "deadline_at", "session_id")}
@@ -193,6 +210,10 @@ class TaskBook:
         self._store.save(record)
         self._records[record["task_id"]] = record
         self._events.add(record["task_id"], "task_result")
+
+
+def _waits(record: JsonObject) -> bool:
+    return record["status"] == "scheduled" and "resource_limit" not in record
 
 
 def _running_row(job: Job) -> JsonObject:

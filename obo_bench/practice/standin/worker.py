@@ -10,7 +10,7 @@ from obo_bench.practice.standin.artifacts import keep_outcome
 from obo_bench.practice.standin.config import StandInConfig
 from obo_bench.practice.standin.events import EventLog
 from obo_bench.practice.standin.records import Work
-from obo_bench.practice.standin.scenarios import OUT_OF_TIME, SCENARIOS, Ending
+from obo_bench.practice.standin.scenarios import OUT_OF_TIME, Ending
 from obo_bench.practice.standin.shell import DeadlinePassedError, Shell, TaskCancelledError
 from obo_bench.practice.standin.solver import Solver, TaskSource
 from obo_bench.practice.standin.tasks import Job, TaskBook
@@ -24,7 +24,6 @@ class Worker:
 
     def __init__(self, config: StandInConfig, book: TaskBook, events: EventLog, task_source: TaskSource) -> None:
         self._config = config
-        self._scenario = SCENARIOS[config.scenario]
         self._book = book
         self._events = events
         self._task_source = task_source
@@ -41,22 +40,24 @@ class Worker:
                 continue
 
     def _work(self, job: Job, record: dict[str, Any]) -> tuple[Ending, Work]:
+        scenario = job.scenario
         shell = Shell(
-            record["metadata"].get("executor_ref"), record["workspace_root"], job.stop, _deadline(record["deadline_at"])
-        )
+            record["metadata"].get("executor_ref"), record["workspace_root"], job.stop,
+            _deadline(record["deadline_at"]), scenario.docker_host,
+        )  # fmt: skip
         root = record["workspace_root"]
         solver = Solver(
             shell, Path(root) if root else None, job.meter,
             lambda kind, data: self._events.add(job.task_id, kind, data),
         )  # fmt: skip
         try:
-            if not self._scenario.variant:
+            if not scenario.variant:
                 shell.sleep(self._config.solve_delay_sec)
-                return self._scenario.ending, solver.work("No work was done.")
-            solver.look(self._scenario.command, self._config.solve_delay_sec)
+                return scenario.ending, solver.work("No work was done.")
+            solver.look(scenario.command, self._config.solve_delay_sec)
             instance_id = str(record["metadata"].get("programbench_instance_id") or "")
             task = self._task_source(instance_id) if instance_id else None
-            return self._scenario.ending, solver.solve(task, self._scenario.variant)
+            return scenario.ending, solver.solve(task, scenario.variant)
         except DeadlinePassedError:
             return OUT_OF_TIME, solver.work("The deadline came before the work was done.")
 
@@ -66,7 +67,7 @@ class Worker:
             usage = job.meter.fields() | {"cost_final": True}
             self._book.move(job, records.ended_by_supervisor(record, ending, usage), final=True)
             return
-        done = records.finalizing(record, ending, work, job.meter, self._scenario.padding_bytes)
+        done = records.finalizing(record, ending, work, job.meter, job.scenario.padding_bytes)
         if not self._book.move(job, done):
             return
         self._events.add(job.task_id, "task_done", {"status": ending.status, "reason_code": ending.reason_code})
