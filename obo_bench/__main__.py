@@ -9,7 +9,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from obo_bench.core import ending, streams
@@ -33,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     manifest = ending.concluded()
     status = _status(error, manifest)
     try:
-        _explain(error, status, manifest)
+        _explain(error, status)
+        _tell_what_runs(manifest, arguments)
         answer.finish(status, error, manifest)
     except Exception as trouble:  # noqa: BLE001  # that the answer cannot be given does not change how it ended
         with contextlib.suppress(Exception):
@@ -63,7 +63,7 @@ def _status(error: BaseException | None, manifest: dict[str, Any] | None) -> int
     return int(ExitCode.USAGE) if isinstance(error, UsageError) else ending.exit_status(error)
 
 
-def _explain(error: BaseException | None, status: int, manifest: dict[str, Any] | None) -> None:
+def _explain(error: BaseException | None, status: int) -> None:
     """Tell the operator, on stderr, why it ended."""
     from obo_bench.cli import answer
 
@@ -72,7 +72,7 @@ def _explain(error: BaseException | None, status: int, manifest: dict[str, Any] 
     elif isinstance(error, UsageError) and status == ExitCode.USAGE:
         answer.say(f"usage error: {error}")
     elif isinstance(error, Interrupted):
-        answer.say(f"{ending.error_record(error).message}{_how_to_go_on(manifest)}")
+        answer.say(ending.error_record(error).message)
     elif isinstance(error, SystemExit):
         _explain_exit(error, status)
     elif error is not None:
@@ -98,12 +98,13 @@ def _tell_bug(what: str, error: BaseException) -> None:
     answer.say(f"{what}: this is a bug in obo-bench\n{told}")
 
 
-def _how_to_go_on(manifest: dict[str, Any] | None) -> str:
-    """Return how to resume, where tasks may have been submitted."""
-    if manifest is None or not manifest.get("requested_count"):
-        return ""
-    run_id = Path(str(manifest.get("run_root"))).name
-    return f"; what was submitted goes on at the server: the same command with --run-id {run_id} picks it up"
+def _tell_what_runs(manifest: dict[str, Any] | None, arguments: Sequence[str]) -> None:
+    """Tell, on stderr, what goes on without this process, and the commands for it."""
+    from obo_bench.cli import answer, going_on
+
+    text = going_on.how_to_go_on(manifest, arguments)
+    if text:
+        answer.say(text)
 
 
 if __name__ == "__main__":

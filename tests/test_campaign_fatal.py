@@ -26,7 +26,8 @@ from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.rows import append_row
-from obo_bench.programbench.scheduler import Schedule, run_all
+from obo_bench.programbench.schedule import Schedule
+from obo_bench.programbench.scheduler import run_all
 
 PACKAGE = Path(obo_bench.__file__).parent
 MODULES = sorted(module.relative_to(PACKAGE).as_posix() for module in PACKAGE.rglob("*.py"))

@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
+from obo_bench.core.documents import UnreadableDocument
 from obo_bench.core.files import write_json
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.client import SMALL_ANSWER, GatewayClient
 from obo_bench.gateway.errors import GatewayAnswerInvalid, GatewayError, GatewayRefused, GatewayUnreachable
-from obo_bench.gateway.lifecycle import SettledBy, TaskLife, TaskRejected, retire
-from obo_bench.gateway.outcome import cost_of, judge
+from obo_bench.gateway.lifecycle import TaskLife, TaskRejected, retire
+from obo_bench.gateway.outcome import judge
+from obo_bench.gateway.settlement import ExecutorTrouble, SettledBy
 from obo_bench.gateway.wire import TaskRecord
 from obo_bench.practice.standin.auth import Gatekeeper
 from tests.conftest import answering, git
@@ -117,8 +119,13 @@ class Room:
             SilentReporter(),
             subject=name,
             stop=self.stop,
-            executor_trouble=lambda: self.trouble,
+            executor=self,
         )
+
+    def look(self, _: str) -> ExecutorTrouble | None:
+        return ExecutorTrouble(SettledBy.EXECUTOR_LOST, self.trouble, {"exit_code": 137}) if self.trouble else None
+
+    at_end = look
 
     def body(self, **changes: Any) -> dict[str, Any]:
         made = {
@@ -173,11 +180,22 @@ def test_a_paused_budget_does_not_wait_for_ever(room: Callable[..., Room]) -> No
     assert record.final
 
 
+def test_an_agent_that_is_done_is_not_cancelled_for_its_container(room: Callable[..., Room]) -> None:
+    one = room(finalize_delay_sec=5)
+    submitted = one.submit()
+    give_up = time.monotonic() + 30
+    while (record := one.client.task(one.task_id)) is None or record.artifact_status != "finalizing":
+        assert time.monotonic() < give_up
+    one.trouble = "gone"
+    assert one.life.watch(submitted, 60).by is SettledBy.FINAL
+
+
 def test_trouble_of_the_executor_cancels_the_task(room: Callable[..., Room]) -> None:
     one = room(solve_delay_sec=60)
     one.trouble = "gone"
     settled = one.life.watch(one.submit(), 60)
     assert (settled.by, settled.detail) == (SettledBy.EXECUTOR_LOST, "gone")
+    assert settled.facts == {"exit_code": 137}
     record = one.client.task(one.task_id)
     assert record is not None
     assert record.status == "cancelled"
@@ -225,9 +243,7 @@ def test_a_waiting_task_that_a_crash_lost_is_recognised(
     server.kill()
     server.wait()
     again = room("again", data_dir=data, workers=1)
-    life = TaskLife(
-        again.client, waiting.checkpoints, SilentReporter(), subject="w", stop=again.stop, executor_trouble=lambda: None
-    )
+    life = TaskLife(again.client, waiting.checkpoints, SilentReporter(), subject="w", stop=again.stop, executor=None)
     settled = life.watch(TaskCheckpoint(task_id=waiting.task_id), 60)
     assert settled.by is SettledBy.LOST
     retire(again.client, waiting.task_id)
@@ -260,20 +276,11 @@ def test_who_failed(fields: dict[str, Any], expected: tuple[bool, bool, bool, st
     assert (outcome.completed, outcome.infrastructure, outcome.degraded, outcome.reason) == expected
 
 
-def test_unknown_cost_is_not_zero() -> None:
-    snapshot = record(status="completed", cost_usd=0.0, unknown_unmetered=8)
-    assert cost_of(snapshot)["usd"] is None
-    assert cost_of(record(status="completed", cost_usd=0.0984))["usd"] == 0.0984
-    final = cost_of(snapshot, {"cost_usd": 0.123, "cost_final": True, "unknown_unmetered": 0})
-    assert (final["usd"], final["final"], final["source"]) == (0.123, True, "task_cost_finalized")
-    breakdown = {"own_usd": 0.1, "accounted_upper_bound_usd": 0.123, "cost_final": True}
-    assert cost_of(record(status="completed", cost_breakdown=breakdown))["usd"] == 0.123
-
-
-def test_a_checkpoint_that_is_no_checkpoint_is_none(tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_no_checkpoint_is_not_none(tmp_path: Path) -> None:
     file = CheckpointFile(tmp_path / "c.json")
     assert file.read() is None
     write_json(file.path, {"schema": "other"})
-    assert file.read() is None
+    with pytest.raises(UnreadableDocument):
+        file.read()
     assert file.write(TaskCheckpoint(task_id="t")).ts_unix > 0
     assert file.read() is not None

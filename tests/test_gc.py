@@ -108,7 +108,9 @@ def test_a_task_that_its_server_has_forgotten_needs_no_container(bench: Bench, c
     assert actions(removed) == {"removed"}
     assert "does not know task" in found(removed)[0][2]
     assert not bench.containers()
-    assert_solved(bench, bench.run(url))
+    assert bench.run(url).status == 1
+    assert bench.rows()[-1]["reason_code"] == "task_unknown_to_server"
+    assert_solved(bench, bench.run(url, "--retry", "task_unknown_to_server"))
     forgetful.stop()
 
 

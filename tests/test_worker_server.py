@@ -21,7 +21,8 @@ from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instance import _rejected, run_instance
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
-from obo_bench.programbench.scheduler import Schedule, confirm_at_end
+from obo_bench.programbench.schedule import Schedule
+from obo_bench.programbench.scheduler import confirm_at_end
 from tests.place import Place
 
 INSTANCE = Instance("a__b.0000001", "c", "easy", "a/b", "0" * 40, "image", ())
@@ -123,7 +124,8 @@ def test_which_refusals_mean_that_no_workspace_is_seen(context: RunContext, said
         assert _rejected(attempt, said).reason_code == "submission_rejected"
     # Once a task was taken, one that is not is the trouble of its instance alone.
     context.workspaces_seen = True
-    assert _rejected(attempt, said).reason_code == ("workspace_not_visible" if unseen else "submission_rejected")
+    later = Attempt(context, INSTANCE, 1)
+    assert _rejected(later, said).reason_code == ("workspace_not_visible" if unseen else "submission_rejected")
     assert not context.stop.is_set()
 
 

@@ -14,6 +14,7 @@ from obo_bench.cli import registry, shell
 from obo_bench.core import ending
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
+from obo_bench.core.reporter import printable
 from obo_bench.core.signals import Interrupted
 
 SCHEMA = "obo_bench.result.v1"
@@ -42,9 +43,9 @@ def silence() -> None:
 
 
 def say(text: str) -> None:
-    """Tell the operator something on stderr, secrets redacted."""
+    """Tell the operator something on stderr, secrets redacted and without anything that drives the terminal."""
     encoding = sys.stderr.encoding or "utf-8"
-    message = process_redactor().text(text) + "\n"
+    message = "".join(f"{printable(line)}\n" for line in process_redactor().text(text).split("\n"))
     try:
         sys.stderr.write(message.encode(encoding, "backslashreplace").decode(encoding))
         sys.stderr.flush()

@@ -24,6 +24,13 @@ class Pull(StrEnum):
     ALWAYS = "always"
 
 
+class Interrupt(StrEnum):
+    """What a signal does to running tasks."""
+
+    DETACH = "detach"
+    CANCEL = "cancel"
+
+
 attest.register(app)
 
 
@@ -76,8 +83,17 @@ def run(
     min_budget_usd: Annotated[
         float | None, typer.Option(min=0, help="Refuse when the OpenRouter key cannot spend so much any more.")
     ] = None,
+    max_cost_usd: Annotated[
+        float | None, typer.Option(min=0, help="Start nothing more once the run has cost so much, in USD.")
+    ] = None,
+    on_interrupt: Annotated[
+        Interrupt, typer.Option(help="On a signal leave running tasks to the server, or cancel them.")
+    ] = Interrupt.DETACH,
+    rm_images: Annotated[
+        bool, typer.Option("--rm-images", help="Remove each image that the run pulled, once it is not needed any more.")
+    ] = False,
     accept_config_change: Annotated[
-        bool, typer.Option("--accept-config-change", help="Resume with another selection; recorded.")
+        bool, typer.Option("--accept-config-change", help="Resume with another configuration; recorded.")
     ] = False,
     json_: arguments.Json = False,
     quiet: arguments.Quiet = False,
@@ -125,6 +141,9 @@ def run(
             require_stamp=require_stamp,
         ),
         expected_version=expected_version,
+        max_cost_usd=None if max_cost_usd is None else arguments.finite("--max-cost-usd", max_cost_usd),
+        on_interrupt=on_interrupt.value,
+        rm_images=rm_images,
         min_budget_usd=None if min_budget_usd is None else arguments.finite("--min-budget-usd", min_budget_usd),
         accept_config_change=accept_config_change,
     )

@@ -1,53 +1,52 @@
 """The cleanroom: the one container that a task's commands run in, without network and without a way to look inside
 the reference. Its properties are read back from the engine, never assumed."""
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from obo_bench.engine.cleanroom_spec import (
+    NONCE_LABEL,
+    RUN_LABEL,
+    WORKSPACE,
+    WORKSPACE_LABEL,
+    CleanroomSpec,
+    creation,
+    directory_identity,
+)
 from obo_bench.engine.daemon import Engine
-from obo_bench.engine.images import PLATFORM
-from obo_bench.engine.seed_source import REFERENCE_MOUNT
+from obo_bench.engine.inspection import differences, exit_facts, is_paused
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
 
-WORKSPACE = "/workspace"
-PIDS_LIMIT = 4096
-DROPPED_CAPABILITIES = ("SYS_PTRACE", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "CHOWN", "SETUID")
-"""What would let even the container's root read, copy, chmod or trace the reference."""
-RUN_LABEL = "obo-bench.run"
-INSTANCE_LABEL = "obo-bench.instance"
-NONCE_LABEL = "obo-bench.nonce"
-
-
-@dataclass(frozen=True)
-class CleanroomSpec:
-    """What the container must be."""
-
-    name: str
-    """Its name, unique to run, instance and attempt."""
-    image: str
-    """The cleanroom image."""
-    workspace: Path
-    """Host directory that becomes /workspace."""
-    user: str
-    """uid:gid that owns the workspace."""
-    cpus: float
-    """Cores."""
-    memory_bytes: int
-    """Memory; swap is not added."""
-    ttl_sec: int
-    """Seconds after which it ends by itself."""
-    labels: Mapping[str, str]
-    """Our labels: nothing without them is ever touched."""
-    reference_volume: str | None = None
-    """Volume that holds the protected reference; None at protection level `policy`."""
+TOO_LONG = 124
+"""The status of a command that did not end in time, as `timeout` has it."""
+_SLACK_SEC = 5.0
+_POLL_SEC = 0.05
+_SEEN_SEC = 10.0
 
 
 class CleanroomUnfit(RuntimeError):
     """The engine did not give us the container that was asked for; the message names every difference."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How a container was found."""
+
+    trouble: str = ""
+    """What is certainly wrong with it; empty where it is as it must be."""
+    paused: bool = False
+    """Whether its processes are frozen, which somebody may yet undo."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Exit detail and networks, for the record."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is of no use at this moment."""
+        return self.trouble or ("it is paused" if self.paused else None)
 
 
 class Cleanroom:
@@ -57,14 +56,17 @@ class Cleanroom:
         self._engine = engine
         self.spec = spec
         self._container = container
+        self._started_at = container.attrs["State"]["StartedAt"]
+        self.trace = engine.events.follow(str(container.id))
+        """What the engine tells of it between two looks."""
 
     @classmethod
     def start(cls, engine: Engine, spec: CleanroomSpec) -> "Cleanroom":
         """Create and start the container and check it; removes what it made when anything fails."""
-        container = engine.client.containers.create(spec.image, **_creation(spec))
+        container = engine.client.containers.create(spec.image, **creation(spec))
         try:
-            container.start()
             room = cls(engine, spec, container)
+            container.start()
             room.preflight()
         except BaseException:
             container.remove(force=True)
@@ -84,38 +86,91 @@ class Cleanroom:
         except NotFound:
             return None
         room = cls(engine, replace(spec, user=str(container.attrs["Config"]["User"])), container)
-        return room if room.trouble() is None else None
+        condition = room.examine()
+        return room if condition is None or not condition.trouble else None
 
     def preflight(self) -> None:
         """Raise CleanroomUnfit unless inspection shows the container that the specification describes."""
         self._container.reload()
+        self._started_at = self._container.attrs["State"]["StartedAt"]
         found = differences(self._container.attrs, self.spec)
         if found:
             raise CleanroomUnfit(f"container {self.spec.name!r}: {'; '.join(found)}")
 
-    def trouble(self) -> str | None:
-        """Return what is certainly wrong with the container now; None also while the engine cannot be asked."""
+    def examine(self) -> Condition | None:
+        """Return how the container is now; None while the engine cannot be asked."""
         from docker.errors import DockerException, NotFound
 
         try:
             self._container.reload()
+            attrs = self._container.attrs
+            found = differences(attrs, self.spec) or [*self._restart(attrs), *self._other_workspace(attrs)]
         except NotFound:
-            return "it does not exist any more"
+            return Condition("it does not exist any more", facts={"status": "removed"})
         except (DockerException, OSError):
             # A moment of silence of the engine must not end a paid task.
             return None
-        return "; ".join(differences(self._container.attrs, self.spec)) or None
+        return Condition("; ".join([*found, *self.trace.networks]), is_paused(attrs), exit_facts(attrs))
+
+    def trouble(self) -> str | None:
+        """Return what is wrong with the container now; None also while the engine cannot be asked."""
+        condition = self.examine()
+        return condition.reason if condition is not None else None
 
     def renew(self) -> None:
         """Let the time to live begin anew, before anything was run in it."""
         self._container.restart(timeout=1)
         self.preflight()
 
-    def run(self, script: str, timeout_sec: int = 20) -> tuple[int, str]:
-        """Run a shell script in the container, bounded inside it; returns exit status (124: too long) and output."""
+    def run(self, script: str, timeout_sec: int = 20) -> int:
+        """Run a shell script in the container and return its exit status, TOO_LONG after `timeout_sec` seconds.
+
+        Nobody reads what it prints, so it may print any amount.
+        """
+        return self._run(script, timeout_sec)[1]
+
+    def tells_of_commands(self) -> bool:
+        """Run a command of ours and say whether the engine told of it: only then the lack of others' is a finding."""
+        from docker.errors import DockerException
+
+        try:
+            exec_id, _ = self._run("true", 5)
+        except (DockerException, OSError):
+            return False
+        give_up = time.monotonic() + _SEEN_SEC
+        while not self.trace.has_seen(exec_id) and time.monotonic() < give_up:
+            time.sleep(_POLL_SEC)
+        return self.trace.has_seen(exec_id) and self.trace.complete
+
+    def _run(self, script: str, timeout_sec: int) -> tuple[str, int]:
+        api = self._engine.client.api
         command = ["timeout", "-k", "2", str(timeout_sec), "sh", "-c", script]
-        status, output = self._container.exec_run(command, workdir=WORKSPACE)
-        return int(status if status is not None else -1), _text(output)
+        exec_id = str(api.exec_create(self._container.id, command, workdir=WORKSPACE)["Id"])
+        self.trace.expect(exec_id)
+        api.exec_start(exec_id, detach=True)
+        give_up = time.monotonic() + timeout_sec + _SLACK_SEC
+        while time.monotonic() < give_up:
+            found = api.exec_inspect(exec_id)
+            if not found["Running"] and found["ExitCode"] is not None:
+                return exec_id, int(found["ExitCode"])
+            time.sleep(_POLL_SEC)
+        return exec_id, TOO_LONG
+
+    def _restart(self, attrs: Mapping[str, Any]) -> list[str]:
+        started = attrs["State"]["StartedAt"]
+        return [] if started == self._started_at else [f"it was started anew at {started}, so that its commands ended"]
+
+    def _other_workspace(self, attrs: Mapping[str, Any]) -> list[str]:
+        mounted = (attrs["Config"].get("Labels") or {}).get(WORKSPACE_LABEL)
+        present = directory_identity(self.spec.workspace)
+        if not mounted or mounted == present:
+            return []
+        if not present:
+            return [f"its workspace {str(self.spec.workspace)!r} does not exist any more"]
+        # Some network file systems give a directory another number now and then; then the container sees that too.
+        if self.run(f'[ "$(stat -c %i .)" = {present.partition(":")[2]} ]') == 0:
+            return []
+        return [f"its workspace {str(self.spec.workspace)!r} is another directory than the one that was mounted"]
 
 
 def remove_cleanroom(engine: Engine, name: str, volume: str | None, labels: Mapping[str, str]) -> None:
@@ -125,6 +180,7 @@ def remove_cleanroom(engine: Engine, name: str, volume: str | None, labels: Mapp
     try:
         container = engine.client.containers.get(name)
         if container.labels.get(RUN_LABEL) == labels[RUN_LABEL]:
+            engine.events.forget(str(container.id))
             container.remove(force=True)
     except NotFound:
         pass
@@ -146,61 +202,6 @@ def remove_all_of_run(engine: Engine, nonce: str) -> None:
         volume.remove(force=True)
 
 
-def differences(attrs: Mapping[str, Any], spec: CleanroomSpec) -> list[str]:
-    """Return how an inspected container differs from its specification."""
-    host, state = attrs["HostConfig"], attrs["State"]
-    networks = attrs.get("NetworkSettings", {}).get("Networks") or {}
-    found = []
-    if not state.get("Running"):
-        killed = ", out of memory" if state.get("OOMKilled") else ""
-        found.append(f"it is {state.get('Status')} (exit {state.get('ExitCode')}{killed})")
-    if host.get("NetworkMode") != "none" or any(name != "none" for name in networks):
-        found.append(f"its network is {host.get('NetworkMode')!r} {sorted(networks)}, not 'none'")
-    if host.get("Privileged"):
-        found.append("it is privileged")
-    dropped = {str(name).removeprefix("CAP_") for name in host.get("CapDrop") or []}
-    missing = sorted(set(DROPPED_CAPABILITIES) - dropped)
-    if missing:
-        found.append(f"capabilities {missing} were not dropped")
-    if attrs.get("Config", {}).get("User") != spec.user:
-        found.append(f"it runs as {attrs.get('Config', {}).get('User')!r}, not {spec.user!r}")
-    if not any(mount.get("Destination") == WORKSPACE for mount in attrs.get("Mounts") or []):
-        found.append(f"nothing is mounted at {WORKSPACE}")
-    return found
-
-
 def operator_user(engine: Engine, uid: int, gid: int) -> str:
     """Return the container user whose files on the host belong to the operator."""
     return "0:0" if engine.rootless else f"{uid}:{gid}"
-
-
-def _text(output: object) -> str:
-    return output[:4000].decode("utf-8", "replace") if isinstance(output, bytes) else ""
-
-
-def _creation(spec: CleanroomSpec) -> dict[str, Any]:
-    from docker.types import Mount
-
-    # Mounts, not binds: a bind is one string with colons, which a path may hold, and makes what is missing.
-    mounts = [Mount(WORKSPACE, str(spec.workspace), type="bind")]
-    if spec.reference_volume:
-        mounts.append(Mount(REFERENCE_MOUNT, spec.reference_volume, type="volume", read_only=True))
-    return {
-        "name": spec.name,
-        "entrypoint": ["sleep"],
-        "command": [str(spec.ttl_sec)],
-        "init": True,
-        "network_mode": "none",
-        "cap_drop": list(DROPPED_CAPABILITIES),
-        "nano_cpus": int(spec.cpus * 1_000_000_000),
-        "mem_limit": spec.memory_bytes,
-        "memswap_limit": spec.memory_bytes,
-        "pids_limit": PIDS_LIMIT,
-        "user": spec.user,
-        # A uid without a passwd entry would get "/" as its home, which it cannot write.
-        "environment": {} if spec.user.startswith("0:") else {"HOME": "/tmp"},
-        "working_dir": WORKSPACE,
-        "mounts": mounts,
-        "labels": dict(spec.labels),
-        "platform": PLATFORM,
-    }

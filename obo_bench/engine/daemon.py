@@ -3,10 +3,12 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.engine.container_events import ContainerEvents
 from obo_bench.engine.endpoint import candidate_endpoints
 
 if TYPE_CHECKING:
@@ -33,6 +35,16 @@ class Engine:
     """Memory it has."""
     rootless: bool
     """Whether the container's root is the daemon's user."""
+
+    @cached_property
+    def events(self) -> ContainerEvents:
+        """What happens to our containers, followed from the first of them on."""
+        return ContainerEvents(self.client)
+
+    def close(self) -> None:
+        """End all connections to the daemon."""
+        self.events.close()
+        self.client.close()
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of it."""

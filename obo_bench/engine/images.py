@@ -1,13 +1,14 @@
-"""Images: present or pulled with back-off, and always known by id and digest."""
+"""Images: present or pulled with back-off, always known by id and digest, and removed when nothing needs them."""
 
 import re
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from obo_bench.core.reporter import Reporter
 from obo_bench.engine.daemon import Engine
+from obo_bench.engine.trouble import engine_errors
 
 PLATFORM = "linux/amd64"
 """The official images exist for this platform only."""
@@ -15,7 +16,10 @@ PULL_WAITS_SEC = (5.0, 15.0, 45.0, 120.0)
 """Pauses between tries; registries lift a rate limit within minutes or not at all."""
 PullPolicy = Literal["missing", "always", "never"]
 
+_NO_SPACE = re.compile(r"(?i)no space left on device|disk quota exceeded")
 _RATE_LIMITED = re.compile(r"(?i)toomanyrequests|too many requests|\b429\b|rate limit")
+_FOR_GOOD = frozenset({"image_not_found", "engine_disk_low"})
+"""What a repetition within minutes does not change."""
 _NOT_FOUND = re.compile(r"(?i)not found|manifest unknown|pull access denied|does not exist|no such image")
 
 
@@ -25,7 +29,11 @@ class ImageUnavailable(RuntimeError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-        """image_not_found, image_pull_rate_limited or image_pull_failed."""
+        """image_not_found, image_pull_rate_limited, image_pull_failed or engine_disk_low."""
+
+
+class PullAbandoned(RuntimeError):
+    """The run ended before the image was there."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class ImageIdentity:
     """The engine's id, a hash of the configuration."""
     digests: tuple[str, ...]
     """Registry digests; empty for an image that was built here."""
+    pulled: bool = False
+    """Whether it was pulled just now and was not on the engine before."""
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of it."""
@@ -51,8 +61,12 @@ def ensure_image(
     reporter: Reporter,
     *,
     wait: Callable[[float], object] = time.sleep,
+    abandoned: Callable[[], bool] = lambda: False,
 ) -> ImageIdentity:
-    """Return the image's identity, pulled where the policy says so; raises ImageUnavailable with a typed reason."""
+    """Return the image's identity, pulled where the policy says so; `wait` pauses for so many seconds between tries.
+
+    Raises ImageUnavailable with a typed reason, PullAbandoned as soon as `abandoned` says that nobody waits for it.
+    """
     present = find_image(engine, name)
     if policy == "never" or (policy == "missing" and present is not None):
         if present is None:
@@ -60,11 +74,34 @@ def ensure_image(
                 "image_not_found", f"image {name!r} is not on the engine and pulling is switched off"
             )
         return present
-    _pull(engine, name, reporter, wait)
+    _pull(engine, name, reporter, wait, abandoned)
     pulled = find_image(engine, name)
     if pulled is None:
         raise ImageUnavailable("image_pull_failed", f"image {name!r} was pulled but is not on the engine")
-    return pulled
+    return replace(pulled, pulled=present is None)
+
+
+def remove_image(engine: Engine, name: str, image_id: str) -> str:
+    """Remove an image by name if it is still the one with `image_id` and nothing else needs it.
+
+    Returns `removed`, `gone`, or `kept: ` and why; an image with a container or another name is never touched.
+    """
+    from docker.errors import ImageNotFound
+
+    try:
+        image = engine.client.images.get(name)
+        if image.id != image_id:
+            return "kept: the name means another image by now"
+        if len(image.tags) > 1:
+            return f"kept: it has other names ({len(image.tags)})"
+        if engine.client.containers.list(all=True, filters={"ancestor": image_id}, ignore_removed=True):
+            return "kept: a container uses it"
+        engine.client.images.remove(name)
+    except ImageNotFound:
+        return "gone"
+    except engine_errors() as error:
+        return f"kept: {error}"
+    return "removed"
 
 
 def find_image(engine: Engine, name: str) -> ImageIdentity | None:
@@ -80,24 +117,43 @@ def find_image(engine: Engine, name: str) -> ImageIdentity | None:
 
 def pull_failure(error: str) -> str:
     """Return the reason code for what the engine said about a failed pull."""
+    if _NO_SPACE.search(error):
+        return "engine_disk_low"
     if _RATE_LIMITED.search(error):
         return "image_pull_rate_limited"
     return "image_not_found" if _NOT_FOUND.search(error) else "image_pull_failed"
 
 
-def _pull(engine: Engine, name: str, reporter: Reporter, wait: Callable[[float], object]) -> None:
-    from docker.errors import APIError
-
-    repository, _, tag = name.rpartition(":")
+def _pull(
+    engine: Engine, name: str, reporter: Reporter, wait: Callable[[float], object], abandoned: Callable[[], bool]
+) -> None:
     for pause in (*PULL_WAITS_SEC, None):
         reporter.event(f"pulling {name}")
         try:
-            engine.client.images.pull(repository, tag=tag, platform=PLATFORM)
-        except (APIError, OSError) as error:
-            reason = pull_failure(str(error))
-            if pause is None or reason == "image_not_found":
-                raise ImageUnavailable(reason, f"image {name!r} cannot be pulled: {error}") from error
-            reporter.event(f"pull of {name} failed ({reason}); again in {pause:.0f} s")
-            wait(pause)
-        else:
+            trouble = _pull_once(engine, name, abandoned)
+        except engine_errors() as error:
+            trouble = str(error)
+        if trouble is None:
             return
+        reason = pull_failure(trouble)
+        if pause is None or reason in _FOR_GOOD:
+            raise ImageUnavailable(reason, f"image {name!r} cannot be pulled: {trouble}")
+        reporter.event(f"pull of {name} failed ({reason}); again in {pause:.0f} s")
+        wait(pause)
+        if abandoned():
+            raise PullAbandoned(f"the pull of {name!r} was given up")
+
+
+def _pull_once(engine: Engine, name: str, abandoned: Callable[[], bool]) -> str | None:
+    """Pull; return the error that came in the middle of the stream, which the SDK's own `pull` does not look at."""
+    repository, _, tag = name.rpartition(":")
+    stream: Iterator[dict[str, Any]] = engine.client.api.pull(
+        repository, tag=tag, platform=PLATFORM, stream=True, decode=True
+    )
+    for event in stream:
+        if event.get("error"):
+            return str(event["error"])
+        if abandoned():
+            # The daemon gives up when the connection closes, at the latest with this process.
+            raise PullAbandoned(f"the pull of {name!r} was given up")
+    return None

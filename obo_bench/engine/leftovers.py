@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from obo_bench.engine.cleanroom import INSTANCE_LABEL, NONCE_LABEL, RUN_LABEL, WORKSPACE
+from obo_bench.engine.cleanroom_spec import INSTANCE_LABEL, NONCE_LABEL, RUN_LABEL, WORKSPACE
 from obo_bench.engine.daemon import Engine
 
 ROLE_LABEL = "obo-bench.role"

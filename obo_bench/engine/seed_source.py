@@ -1,9 +1,10 @@
 """Read an image's workspace without running anything of it: a container that is created, never started."""
 
+import errno
 import tarfile
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -17,6 +18,9 @@ REFERENCE_MOUNT = "/reference"
 """Where the reference's volume is mounted in the cleanroom."""
 REFERENCE_UID = 65532
 """Owner of the protected reference: nobody that runs anything in the cleanroom."""
+LARGEST_WORKSPACE = 16 * 1024**3
+"""Bytes that a workspace may have; the engine sends the holes of a sparse file as zeros."""
+_CHUNK = 1 << 20
 _SPOOL_BYTES = 64 * 1024 * 1024
 
 
@@ -41,9 +45,11 @@ def unstarted_container(
 def workspace_archive(container: "Container", path: str) -> Iterator[tarfile.TarFile]:
     """Yield the directory `path` of the container as an open tar archive, spooled to disk when it is large."""
     with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
-        chunks, _ = container.get_archive(path)
-        for chunk in chunks:
-            spool.write(chunk)
+        with closing(_archive_bytes(container, path)) as chunks:
+            for chunk in chunks:
+                spool.write(chunk)
+                if spool.tell() > LARGEST_WORKSPACE:
+                    raise OSError(errno.EFBIG, f"{path} of the image has more than {LARGEST_WORKSPACE} bytes")
         spool.seek(0)
         with tarfile.open(fileobj=spool, mode="r:") as archive:
             yield archive
@@ -57,6 +63,21 @@ def store_reference(container: "Container", reference: Path, name: str) -> None:
         spool.seek(0)
         if not container.put_archive(REFERENCE_MOUNT, spool):
             raise OSError(f"the engine did not accept the reference for {REFERENCE_MOUNT}")
+
+
+def _archive_bytes(container: "Container", path: str) -> Generator[bytes, None, None]:
+    """Yield the engine's tar archive of `path`; who stops in the middle hangs up.
+
+    The SDK's `get_archive` would keep the connection, and the engine the lock that the container's removal waits for.
+    """
+    client = container.client
+    if client is None:
+        raise AssertionError("a container of the engine has a client")
+    api = client.api
+    address = f"{api.base_url}/v{api.api_version}/containers/{container.id}/archive"
+    with api.get(address, params={"path": path}, stream=True, timeout=api.timeout) as answer:
+        answer.raise_for_status()
+        yield from answer.iter_content(_CHUNK)
 
 
 def _protected_entry(reference: Path, name: str) -> tarfile.TarInfo:

@@ -35,6 +35,8 @@ class TaskCheckpoint(WireModel):
     """The attempt that the task belongs to."""
     container: str = ""
     """Name of the cleanroom that the task works in."""
+    cancel_asked: bool = False
+    """An operator has asked to end the task: whoever comes next finishes that, and makes no other task for it."""
 
 
 class CheckpointFile:
@@ -44,10 +46,16 @@ class CheckpointFile:
         self.path = path
 
     def read(self) -> TaskCheckpoint | None:
-        """Return the checkpoint, or None when there is none that can be read."""
+        """Return the checkpoint, or None when there is none.
+
+        Raises UnreadableDocument for one that is there and cannot be read: which task it names, and whether that is
+        live, is then unknown.
+        """
         try:
             return read_document(TaskCheckpoint, self.path)
         except UnreadableDocument:
+            if self.path.is_symlink() or self.path.exists():
+                raise
             return None
 
     def write(self, checkpoint: TaskCheckpoint) -> TaskCheckpoint:

@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
-from obo_bench.core.redact import process_redactor
+from obo_bench.core.redact import process_redactor, url_secrets
 from obo_bench.gateway.errors import GatewayAnswerInvalid, GatewayRefused
+from obo_bench.gateway.foreign_json import parse
 from obo_bench.gateway.http import LARGEST_ANSWER, Answer, BoundedHttp, json_object
 from obo_bench.gateway.wire import Created, Health, Queue, State, TaskRecord
 
@@ -29,6 +30,7 @@ class GatewayClient:
     """Speaks to one server; a context manager, safe to share between threads."""
 
     def __init__(self, base_url: str, *, password: str | None = None, deadline_sec: float = CALL_DEADLINE_SEC) -> None:
+        process_redactor().learn(url_secrets(base_url))
         self._http = BoundedHttp(base_url, headers=_authorization(password), deadline_sec=deadline_sec)
         self.base_url = self._http.base_url
         """The address as given, without a final slash."""
@@ -95,7 +97,7 @@ class GatewayClient:
         for line in answer.body.split(b"\n"):
             if line.startswith(b"data:"):
                 try:
-                    event = json.loads(line[5:])
+                    event = parse(line[5:])
                 except (ValueError, RecursionError):
                     continue
                 if isinstance(event, dict):

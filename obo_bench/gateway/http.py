@@ -8,7 +8,6 @@ compression is taken, and a proxy only where one is asked for.
 """
 
 import asyncio
-import json
 import os
 import ssl
 import threading
@@ -21,6 +20,7 @@ from typing import Any, Self
 import httpx
 
 from obo_bench.gateway.errors import GatewayAnswerInvalid, GatewayUnreachable
+from obo_bench.gateway.foreign_json import parse
 
 LARGEST_ANSWER = 64 * 1024 * 1024
 """Bytes; the record of a six-hour task has some MB."""
@@ -158,7 +158,7 @@ class BoundedHttp:
 def json_object(answer: Answer, where: str) -> dict[str, Any]:
     """Return the body as a JSON object; raises GatewayAnswerInvalid for anything else."""
     try:
-        value = json.loads(answer.body)
+        value = parse(answer.body)
     except (ValueError, RecursionError) as error:
         kind = answer.headers.get("content-type", "no content type")[:_SHOWN]
         raise GatewayAnswerInvalid(f"{where} did not answer with JSON ({kind})") from error

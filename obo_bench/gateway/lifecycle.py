@@ -2,15 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from obo_bench.core.reporter import Reporter
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.errors import GatewayError, GatewayRefused, GatewayUnreachable
+from obo_bench.gateway.settlement import Executor, ExecutorTrouble, SettledBy, Settlement
 from obo_bench.gateway.wire import TaskRecord
 
 FIRST_POLL_SEC = 0.25
@@ -23,30 +23,11 @@ LOST_CHECK_SEC = 8.0
 WATCH_SEC = 3.0
 """How often the container is looked at."""
 SUBMIT_TRIES = 5
-
-
-class SettledBy(StrEnum):
-    """Why the watch ended."""
-
-    FINAL = "final"
-    LOST = "lost"
-    BUDGET_PAUSED = "budget_exhausted"
-    TIMEOUT = "client_poll_timeout_reattachable"
-    UNREACHABLE = "client_poll_error_reattachable"
-    EXECUTOR_LOST = "executor_lost"
-    DETACHED = "interrupted"
-
-
-@dataclass(frozen=True)
-class Settlement:
-    """How a task's watch ended."""
-
-    by: SettledBy
-    """Why."""
-    record: TaskRecord | None = None
-    """The last record seen."""
-    detail: str = ""
-    """One human line."""
+RETIRE_SEC = 30.0
+"""A cancelled task is over within seconds; after this it counts as live."""
+RETIRE_POLL_SEC = 0.3
+_LOST_LOOKS = 2
+"""A task on its way from the queue to a worker may be in neither for one look."""
 
 
 class TaskRejected(RuntimeError):
@@ -64,14 +45,14 @@ class TaskLife:
         *,
         subject: str,
         stop: threading.Event,
-        executor_trouble: Callable[[], str | None],
+        executor: Executor | None,
     ) -> None:
         self._client = client
         self._checkpoints = checkpoints
         self._reporter = reporter
         self._subject = subject
         self._stop = stop
-        self._executor_trouble = executor_trouble
+        self._executor = executor
 
     def submit(self, body: Mapping[str, Any], checkpoint: TaskCheckpoint) -> TaskCheckpoint:
         """Store the intent, then submit until it is certain that the task exists, always under the same id.
@@ -84,10 +65,14 @@ class TaskLife:
             try:
                 return self._submit_once(body, checkpoint)
             except GatewayUnreachable as error:
+                if self._stop.is_set():
+                    raise
                 self._say(f"the answer to the submission was lost ({error}); asking whether it arrived")
             except GatewayRefused as refused:
                 if refused.status != 503:
                     raise TaskRejected(refused.text) from refused
+                if self._stop.is_set():
+                    raise
                 self._say(f"the server cannot take the task yet: {refused.text}")
             self._stop.wait(2.0)
         return self._submit_once(body, checkpoint)
@@ -104,6 +89,10 @@ class TaskLife:
             if settled is not None:
                 return settled
             self._stop.wait(watch.next_pause())
+
+    def executor_trouble(self, task_id: str) -> ExecutorTrouble | None:
+        """Return what was wrong with the container of a settled task."""
+        return self._executor.at_end(task_id) if self._executor is not None else None
 
     def final_cost(self, task_id: str) -> dict[str, Any] | None:
         """Return the event that carries the true total, if the server still has it."""
@@ -154,7 +143,7 @@ class TaskLife:
         watch.seen = seen
         self._checkpoints.write(
             checkpoint.model_copy(
-                update={"status": record.status, "task_result": record.model_dump() if record.final else None}
+                update={"status": record.status, "task_result": record.excerpt() if record.final else None}
             )
         )
         self._say(f"task {checkpoint.task_id} is {record.status} ({record.artifact_status or 'no artifacts yet'})")
@@ -179,13 +168,15 @@ class TaskLife:
         return Settlement(SettledBy.LOST, record, "scheduled, but in no queue: the server lost it in a crash")
 
     def _look_at_executor(self, checkpoint: TaskCheckpoint, watch: "_Watch") -> Settlement | None:
-        if not watch.executor_check_due():
+        # An agent that is done needs no container; what became of it is looked at when the task has settled.
+        done = watch.record is not None and watch.record.artifact_status == "finalizing"
+        if done or not watch.executor_check_due():
             return None
-        trouble = self._executor_trouble()
+        trouble = self._executor.look(checkpoint.task_id) if self._executor is not None else None
         if trouble is None:
             return None
         cancel_quietly(self._client, checkpoint.task_id)
-        return Settlement(SettledBy.EXECUTOR_LOST, watch.record, trouble)
+        return Settlement(trouble.by, watch.record, trouble.detail, trouble.facts)
 
     def _say(self, text: str) -> None:
         self._reporter.event(text, self._subject)
@@ -199,19 +190,24 @@ def cancel_quietly(client: GatewayClient, task_id: str) -> bool:
         return False
 
 
-def retire(client: GatewayClient, task_id: str) -> None:
-    """Make sure that a task is over before another one takes its place.
+def retire(client: GatewayClient, task_id: str) -> TaskRecord | None:
+    """Make sure that a task is over before another one takes its place; returns its last record.
 
     Raises GatewayError when that cannot be known. A task that a crash of the server lost is over too: it is in no
     queue, though its record says `scheduled` for ever.
     """
-    record = client.task(task_id)
-    if record is None or record.final:
-        return
-    client.cancel(task_id)
-    record = client.task(task_id)
-    if record is not None and not record.final and client.queue().holds(task_id):
-        raise GatewayError(f"task {task_id} is still live after it was cancelled")
+    give_up, in_no_queue = time.monotonic() + RETIRE_SEC, 0
+    while True:
+        record = client.task(task_id)
+        if record is None or record.final or in_no_queue >= _LOST_LOOKS:
+            return record
+        if time.monotonic() > give_up:
+            raise GatewayError(f"task {task_id} is still {record.status} after it was cancelled")
+        # The server may have retried it under an id of its own: the live one is the record's.
+        live_id = record.task_id or task_id
+        gone = not client.cancel(live_id) and not client.queue().holds(live_id)
+        in_no_queue = in_no_queue + 1 if gone else 0
+        time.sleep(RETIRE_POLL_SEC)
 
 
 @dataclass

@@ -61,24 +61,3 @@ def judge(record: TaskRecord) -> TaskOutcome:
         degraded=completed and troubled,
         reason=reason or ("final_message" if completed else "task_not_completed"),
     )
-
-
-def cost_of(record: TaskRecord, final_event: dict[str, object] | None = None) -> dict[str, object]:
-    """Return what is known of the cost: the 6.102 breakdown, the final event, else the snapshot, marked as such."""
-    breakdown = record.cost_breakdown
-    if breakdown and breakdown.get("own_usd") is not None:
-        return _cost(breakdown.get("accounted_upper_bound_usd", breakdown["own_usd"]), breakdown, "cost_breakdown")
-    if final_event is not None:
-        return _cost(final_event.get("cost_usd"), final_event, "task_cost_finalized")
-    return _cost(record.cost_usd, record.model_dump(), "record_snapshot") | {"final": False}
-
-
-def _cost(usd: object, source: dict[str, object], origin: str) -> dict[str, object]:
-    unmetered = source.get("unknown_unmetered") or 0
-    known = isinstance(usd, int | float) and not (usd == 0 and unmetered)
-    return {
-        "usd": usd if known else None,
-        "final": bool(source.get("cost_final")),
-        "source": origin,
-        "unknown_unmetered_calls": unmetered,
-    }

@@ -5,10 +5,22 @@ Source: the recorded behaviour of Ouroboros 6.75 and 6.102.
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
+
+from obo_bench.gateway.foreign_json import excerpt
 
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled", "rejected_duplicate"})
 """The only statuses that never change again."""
+LONGEST_CODE = 200
+"""Characters of a reason code that are kept; real ones have up to fifty."""
 LONGEST_VERSION = 128
 """Characters of a version that is believed; real ones have some ten."""
 
@@ -121,13 +133,33 @@ class TaskRecord(_Wire):
     cost_breakdown: dict[str, Any] | None = None
     """The true total, from 6.102 on."""
 
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _odd_is_absent(cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        """Take a field of the wrong type for one that is not there: a finished solve must not be lost to it."""
+        try:
+            return handler(_code(value) if info.field_name == "reason_code" else value)
+        except ValidationError:
+            return cls.model_fields[str(info.field_name)].default
+
     @property
     def final(self) -> bool:
         """Whether the task is over."""
         return self.status in FINAL_STATUSES
 
+    def excerpt(self) -> dict[str, Any]:
+        """Return the record without what is long; a six-hour task's own has some MB."""
+        cut: dict[str, Any] = excerpt(self.model_dump())
+        return cut
+
     @property
     def execution(self) -> dict[str, Any]:
         """The execution axis, or nothing."""
         axis = (self.outcome_axes or {}).get("execution")
-        return axis if isinstance(axis, dict) else {}
+        if not isinstance(axis, dict):
+            return {}
+        return {**axis, "reason_code": _code(axis.get("reason_code"))}
+
+
+def _code(value: object) -> str | None:
+    return value[:LONGEST_CODE] if isinstance(value, str) else None

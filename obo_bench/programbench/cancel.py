@@ -14,19 +14,19 @@ from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
+from obo_bench.gateway.cost import cost_of
 from obo_bench.gateway.errors import GatewayError
-from obo_bench.gateway.outcome import cost_of
+from obo_bench.programbench.endings import CANCELLED_BY_OPERATOR
 from obo_bench.programbench.leftover_rooms import remove_rooms
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.rows import BENCHMARK
 from obo_bench.programbench.run_lookup import RecordedRun, hold_run
 from obo_bench.programbench.run_server import Ended, RunServer, TaskEnd
-from obo_bench.programbench.run_tasks import CANCELLED_BY_OPERATOR, is_settled, known_end, submitted_instances
+from obo_bench.programbench.run_tasks import damaged_checkpoints, is_settled, known_end, submitted_instances
 
-CANCEL_ASKED = "cancel_asked"
-"""Key of a checkpoint whose task an operator has asked to end: a repetition finishes what a killed one began."""
-_CANCELLED = frozenset({TaskEnd.CANCELLED, TaskEnd.LOST, TaskEnd.UNKNOWN})
-_WHY = {
+CANCELLED = frozenset({TaskEnd.CANCELLED, TaskEnd.LOST, TaskEnd.UNKNOWN})
+"""Ends by which nothing of the task can go on."""
+WHY = {
     TaskEnd.CANCELLED: "cancelled by the operator",
     TaskEnd.LOST: "cancelled by the operator; a crash of the server had lost the waiting task",
     TaskEnd.UNKNOWN: "cancelled by the operator; the server does not know the task",
@@ -70,16 +70,20 @@ def cancel_run(
     """
     with hold_run(run, "cancel") as invocation:
         chosen = submitted_instances(run, instance_ids)
+        damaged = [
+            CancelledInstance(name, "unknown", "not_cancelled", f"which task it has is unknown: {why}")
+            for name, why in damaged_checkpoints(run, instance_ids).items()
+        ]
         told = [_on_record(paths, task) for paths, task in chosen]
         if None not in told:
-            return [instance for instance in told if instance is not None]
+            return [instance for instance in told if instance is not None] + damaged
         with _server(run, url) as server:
             server.check()
             ledger = Ledger(run.root, invocation, process_redactor())
             return [
                 instance or _cancel(run, server, ledger, paths, task, reporter)
                 for instance, (paths, task) in zip(told, chosen, strict=True)
-            ]
+            ] + damaged
 
 
 def _server(run: RecordedRun, url: str | None) -> RunServer:
@@ -94,9 +98,9 @@ def _on_record(paths: InstancePaths, task: TaskCheckpoint) -> CancelledInstance 
     if is_settled(paths, task):
         return CancelledInstance(paths.instance_id, task.task_id, "settled", "its end is on record")
     end = known_end(task)
-    if end is None or (end is TaskEnd.OVER and _asked(task)):
+    if end is None or (end is TaskEnd.OVER and task.cancel_asked):
         return None
-    return CancelledInstance(paths.instance_id, task.task_id, end.value, _WHY[end])
+    return CancelledInstance(paths.instance_id, task.task_id, end.value, WHY[end])
 
 
 def _cancel(
@@ -106,19 +110,19 @@ def _cancel(
     reporter.event(f"cancelling task {task.task_id}", paths.instance_id)
     try:
         ended = server.end(
-            task.task_id, announce=lambda: checkpoints.write(task.model_copy(update={CANCEL_ASKED: True}))
+            task.task_id, announce=lambda: checkpoints.write(task.model_copy(update={"cancel_asked": True}))
         )
     except GatewayError as error:
         reporter.event(f"not cancelled, it may still run and spend: {error}", paths.instance_id)
         return CancelledInstance(paths.instance_id, task.task_id, "not_cancelled", str(error))
-    how = TaskEnd.CANCELLED if ended.how is TaskEnd.OVER and _asked(task) else ended.how
-    if how not in _CANCELLED:
-        reporter.event(_WHY[how], paths.instance_id)
-        return CancelledInstance(paths.instance_id, task.task_id, how.value, _WHY[how])
+    how = TaskEnd.CANCELLED if ended.how is TaskEnd.OVER and task.cancel_asked else ended.how
+    if how not in CANCELLED:
+        reporter.event(WHY[how], paths.instance_id)
+        return CancelledInstance(paths.instance_id, task.task_id, how.value, WHY[how])
     _record(ledger, paths, task, Ended(how, ended.record))
     leftovers = remove_rooms(run, paths.instance_id)
-    reporter.event("; ".join([_WHY[how], *leftovers]), paths.instance_id)
-    return CancelledInstance(paths.instance_id, task.task_id, how.value, _WHY[how], tuple(leftovers))
+    reporter.event("; ".join([WHY[how], *leftovers]), paths.instance_id)
+    return CancelledInstance(paths.instance_id, task.task_id, how.value, WHY[how], tuple(leftovers))
 
 
 def _record(ledger: Ledger, paths: InstancePaths, task: TaskCheckpoint, ended: Ended) -> None:
@@ -133,7 +137,7 @@ def _record(ledger: Ledger, paths: InstancePaths, task: TaskCheckpoint, ended: E
             reason_code=CANCELLED_BY_OPERATOR,
             prediction_written=paths.submission.is_file(),
             output_paths=paths.outputs(),
-            error=_WHY[ended.how],
+            error=WHY[ended.how],
             # Not the infrastructure's doing: a resume must not undo what an operator decided.
             details={"task_id": task.task_id, "infrastructure": False, "task_end": ended.how.value},
             attempt=task.attempt,
@@ -142,8 +146,4 @@ def _record(ledger: Ledger, paths: InstancePaths, task: TaskCheckpoint, ended: E
     )
     if record is not None:
         final = {"status": record.status, "task_result": record.model_dump() if record.final else None}
-        CheckpointFile(paths.checkpoint).write(task.model_copy(update={CANCEL_ASKED: True, **final}))
-
-
-def _asked(task: TaskCheckpoint) -> bool:
-    return bool((task.model_extra or {}).get(CANCEL_ASKED))
+        CheckpointFile(paths.checkpoint).write(task.model_copy(update={"cancel_asked": True, **final}))

@@ -11,6 +11,7 @@ from obo_bench.gateway.checkpoint import TaskCheckpoint
 from obo_bench.programbench.attest_record import AttestRecord
 from obo_bench.programbench.eval_files import EvalProvenance
 from obo_bench.programbench.grade_summary import GradeSummary
+from obo_bench.programbench.order import InstanceOrder
 from obo_bench.programbench.submission import SubmissionRecord
 
 FORMATS: Mapping[str, type[WireModel]] = {
@@ -18,6 +19,7 @@ FORMATS: Mapping[str, type[WireModel]] = {
     "attestation": Attestation,
     "eval-provenance": EvalProvenance,
     "grade-summary": GradeSummary,
+    "instance-order": InstanceOrder,
     "ledger-row": Row,
     "manifest": RunManifest,
     "result": ResultEnvelope,

@@ -3,6 +3,8 @@
 The package is the only source: ids, images and difficulty are never copied into this project.
 """
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,6 +14,10 @@ from obo_bench.core.refusals import PreflightRefused
 
 FIXTURE_PREFIX = "testorg__"
 """Ids of the package's own test instances, which are not part of the benchmark."""
+
+_ID = re.compile(r"(?=.*__)[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+"""An id names a directory, a container and a task; real ones have up to 42 characters, and always two underscores."""
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,254}")
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ def load_instances() -> tuple[Instance, ...]:
     # without its stubs, yaml can only be imported this way under strict typing
     yaml_error: type[Exception] = import_module("yaml").YAMLError
     try:
-        return tuple(_instance(entry) for entry in load_all_instances(include_tests=False))
+        return _distinct(tuple(_instance(entry) for entry in load_all_instances(include_tests=False)))
     except (OSError, ValueError, KeyError, TypeError, yaml_error) as error:
         raise _unavailable(error) from error
 
@@ -67,14 +73,29 @@ def programbench_version() -> str:
 def _instance(entry: Mapping[str, Any]) -> Instance:
     difficulty = entry.get("difficulty")
     return Instance(
-        instance_id=str(entry["instance_id"]),
+        instance_id=_shaped(_ID, "instance id", str(entry["instance_id"])),
         language=str(entry["language"]),
         difficulty=None if difficulty is None else str(difficulty),
         repository=str(entry["repository"]),
         commit=str(entry["commit"]),
-        image_name=str(entry["image_name"]),
+        image_name=_shaped(_IMAGE, "image name", str(entry["image_name"])),
         eval_clean_hashes=tuple(str(value) for value in entry.get("eval_clean_hashes") or ()),
     )
+
+
+def _shaped(shape: re.Pattern[str], what: str, value: str) -> str:
+    if not shape.fullmatch(value):
+        raise ValueError(f"the {what} {value[:100]!r} has not the shape of one: {shape.pattern}")
+    return value
+
+
+def _distinct(instances: tuple[Instance, ...]) -> tuple[Instance, ...]:
+    """Refuse ids that differ only in case, too: on many file systems their directories are one."""
+    counted = Counter(instance.instance_id.casefold() for instance in instances)
+    twice = [name for name, number in counted.items() if number > 1]
+    if twice:
+        raise ValueError(f"the instance id {twice[0]!r} is there twice, letter case aside")
+    return instances
 
 
 def _unavailable(error: Exception) -> PreflightRefused:

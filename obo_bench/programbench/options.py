@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from obo_bench.core.admission import SeedDemands
 from obo_bench.engine.images import PullPolicy
 from obo_bench.gateway import DEFAULT_URL
 from obo_bench.programbench.selection import Selector
+
+OnInterrupt = Literal["detach", "cancel"]
 
 DEFAULT_TIMEOUT_SEC = 21600.0
 """The official six hours, in seconds."""
@@ -60,5 +63,11 @@ class RunOptions:
     """Version the server must run, where it is not the checkout's."""
     min_budget_usd: float | None = None
     """What the OpenRouter key must still be able to spend before the run starts."""
+    max_cost_usd: float | None = None
+    """Start nothing more once the run has cost so much, in USD."""
+    on_interrupt: OnInterrupt = "detach"
+    """What becomes of running tasks on a signal: left to the server, or cancelled."""
+    rm_images: bool = False
+    """Remove an instance's image when it is not needed any more, if this run pulled it."""
     accept_config_change: bool = False
-    """Accept another selection on resume."""
+    """Resume with another configuration than the admitted one."""

@@ -1,56 +1,92 @@
-"""What a run was admitted to do, `instance_order.json`: fixed once, compared on every resume."""
+"""`instance_order.json`: which instances a run was admitted with, under which configuration, on which images."""
 
-import secrets
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from obo_bench.core.files import read_json_object, write_json
+from pydantic import Field
+
+from obo_bench.core.documents import UnreadableDocument, read_document
+from obo_bench.core.files import write_json
+from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.gateway.checkpoint import CHECKPOINT_NAME
+from obo_bench.core.wire_format import LaterWord, WireModel
 
 ORDER_NAME = "instance_order.json"
-SCHEMA = "obo_bench.instance_order.v1"
+Configuration = dict[str, str | float | list[str] | None]
+"""Values by dotted key; null where a value was not known, as in a dry run."""
 
 
-def fix_order(run_root: Path, instance_ids: Sequence[str], *, allow_change: bool = False) -> str:
-    """Fix the requested ids, or compare them with those of the first admission; returns the run's nonce.
+class ConfigChange(WireModel):
+    """One accepted difference from the admitted configuration."""
 
-    Raises PreflightRefused `resume_config_mismatch` when they differ.
+    key: str
+    """Which value."""
+    old: Any = None
+    """As admitted."""
+    new: Any = None
+    """As accepted instead."""
+    invocation: str = ""
+    """The invocation that was given --accept-config-change."""
+    ts_unix: float = 0.0
+    """Wall-clock seconds."""
+
+
+class AdmittedImage(WireModel):
+    """The image that an instance's attempts have used."""
+
+    name: str = ""
+    """As asked for."""
+    id: str = ""
+    """The engine's id, a hash of the configuration."""
+    digests: list[str] = Field(default_factory=list)
+    """Registry digests; empty for an image that was built here."""
+
+    def is_same(self, other: "AdmittedImage") -> bool:
+        """Whether both are one image; engines may know one by different ids, but not under different digests."""
+        return self.id == other.id or bool(_hashes(self) & _hashes(other))
+
+
+class InstanceOrder(WireModel):
+    """The whole document."""
+
+    schema_: Literal["obo_bench.instance_order.v1"] | LaterWord = Field("obo_bench.instance_order.v1", alias="schema")
+    """Format name."""
+    run_nonce: str
+    """Part of every task id, container name and label of the run."""
+    instance_ids: list[str]
+    """The requested instances, in order."""
+    admitted: Configuration | None = None
+    """What every invocation must repeat; null in documents of version 0.1.0."""
+    images: dict[str, AdmittedImage] = Field(default_factory=dict)
+    """The image of each instance, from its first attempt on."""
+    history: list[ConfigChange] = Field(default_factory=list)
+    """What --accept-config-change has let through."""
+
+
+def read_order(run_root: Path) -> InstanceOrder | None:
+    """Return what the run was admitted with, None for a new run.
+
+    Raises PreflightRefused `resume_config_mismatch` for a document that is there but cannot be read: without its nonce
+    the run's tasks and containers cannot be told from others.
     """
     path = run_root / ORDER_NAME
-    known = read_json_object(path)
-    if known is None:
-        return _write(path, secrets.token_hex(4), instance_ids)
-    before = [str(name) for name in known.get("instance_ids") or []]
-    if before == list(instance_ids):
-        return str(known["run_nonce"])
-    if allow_change:
-        return _write(path, str(known["run_nonce"]), instance_ids)
-    raise PreflightRefused(
-        "resume_config_mismatch",
-        f"this run was admitted with {_count(before)}, now asked for are {_count(instance_ids)}",
-        evidence={"key": "requested_task_ids", "old": before, "new": list(instance_ids)},
-    )
-
-
-def refuse_dry_run_over_tasks(run_root: Path, instance_ids: Sequence[str]) -> None:
-    """Raise PreflightRefused when tasks were submitted in this run: preparing afresh would take their containers."""
-    submitted = [name for name in instance_ids if (run_root / name / CHECKPOINT_NAME).exists()]
-    if submitted:
+    if not path.is_symlink() and not path.exists():
+        return None
+    try:
+        return read_document(InstanceOrder, path)
+    except UnreadableDocument as error:
         raise PreflightRefused(
             "resume_config_mismatch",
-            f"a dry run would disturb the {len(submitted)} task(s) that this run has submitted, such as {submitted[0]}",
-            evidence={"key": "dry_run", "old": False, "new": True, "submitted": submitted},
-        )
+            f"what this run was admitted with cannot be read: {error}",
+            evidence={"key": ORDER_NAME, "problem": error.problem},
+            remedy="restore the file from a copy, or choose another --run-id",
+        ) from error
 
 
-def _write(path: Path, nonce: str, instance_ids: Sequence[str]) -> str:
-    document: dict[str, Any] = {"schema": SCHEMA, "run_nonce": nonce, "instance_ids": list(instance_ids)}
-    write_json(path, document)
-    return nonce
+def write_order(run_root: Path, order: InstanceOrder) -> None:
+    """Store the document durably; raises OSError."""
+    write_json(run_root / ORDER_NAME, process_redactor().document(order.document()))
 
 
-def _count(ids: Sequence[str]) -> str:
-    shown = ", ".join(ids[:3])
-    return f"{len(ids)} instance(s) ({shown}{', ...' if len(ids) > 3 else ''})"
+def _hashes(image: AdmittedImage) -> set[str]:
+    return {digest.rpartition("@")[2] for digest in image.digests}

@@ -7,6 +7,7 @@ submitted. What cannot be known is kept: a container may be where paid work goes
 from dataclasses import dataclass
 from pathlib import Path
 
+from obo_bench.core.documents import UnreadableDocument
 from obo_bench.engine.leftovers import EVALUATOR, Leftover
 from obo_bench.gateway.checkpoint import CHECKPOINT_NAME, CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.errors import GatewayError, GatewayUnreachable
@@ -53,12 +54,11 @@ class Judge:
             return Verdict(False, f"its label names no instance: {item.instance_id!r}")
         paths = InstancePaths(self._run.root, item.instance_id)
         for path in [paths.checkpoint, *sorted(paths.directory.glob(f"attempts/*/{CHECKPOINT_NAME}"))]:
-            if not path.exists():
-                continue
-            task = CheckpointFile(path).read()
-            if task is None:
+            try:
+                task = CheckpointFile(path).read()
+            except UnreadableDocument:
                 return Verdict(False, f"the checkpoint {str(path)!r} cannot be read")
-            if _made_for(item, task):
+            if task is not None and _made_for(item, task):
                 return self._of_task(paths, task, current=path == paths.checkpoint)
         return Verdict(True, "no task was submitted for it")
 

@@ -9,6 +9,7 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.gateway.attestation import Attestation, require_attested, runtime_attestation
 from obo_bench.gateway.client import GatewayClient, password_from_environment
+from obo_bench.gateway.wire import State
 from obo_bench.programbench.declared import Declared, enforce, record_live, weigh_declared, weigh_live
 from obo_bench.programbench.live_settings import bind_port, model_slots, read_live_settings, shown_settings
 from obo_bench.programbench.model_slots import MODEL_SLOT
@@ -25,6 +26,8 @@ class Server:
     """Its client."""
     attestation: Attestation
     """Who it is."""
+    state: State
+    """How it stood once it was ready: workers and budget."""
 
 
 def open_server(session: Session, options: RunOptions, declared: Declared, reporter: Reporter) -> Server:
@@ -34,7 +37,7 @@ def open_server(session: Session, options: RunOptions, declared: Declared, repor
     """
     client = GatewayClient(options.url, password=network_password(declared.settings))
     try:
-        return Server(client, _admit_server(session, options, declared, client, reporter))
+        return _admit_server(session, options, declared, client, reporter)
     except BaseException:
         client.close()
         raise
@@ -47,7 +50,7 @@ def network_password(settings: SettingsFile) -> str | None:
 
 def _admit_server(
     session: Session, options: RunOptions, declared: Declared, client: GatewayClient, reporter: Reporter
-) -> Attestation:
+) -> Server:
     source = session.manifest.source
     attestation = runtime_attestation(
         client,
@@ -60,12 +63,12 @@ def _admit_server(
     session.checkpoint()
     require_attested(attestation)
     enforce(weigh_declared(session, declared))
-    wait_until_ready(client, reporter)
+    state = wait_until_ready(client, reporter)
     live = require_settings(client.base_url, read_live_settings(client))
     record_live(session, declared, live)
     _tell(options.url, live, reporter)
     enforce(weigh_live(session, declared, live))
-    return attestation
+    return Server(client, attestation, state)
 
 
 def _tell(url: str, live: Mapping[str, Any], reporter: Reporter) -> None:

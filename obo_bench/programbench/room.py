@@ -4,8 +4,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from obo_bench.core.files import read_json_object, write_json
-from obo_bench.engine.cleanroom import Cleanroom, CleanroomSpec, CleanroomUnfit, remove_cleanroom
+from obo_bench.engine.cleanroom import Cleanroom, CleanroomUnfit, remove_cleanroom
+from obo_bench.engine.cleanroom_spec import CleanroomSpec
 from obo_bench.engine.images import ImageUnavailable, ensure_image
+from obo_bench.engine.leftovers import find_leftovers, remove_leftover
+from obo_bench.engine.trouble import engine_errors, engine_silence, is_disk_full
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.workspace import (
@@ -17,6 +20,8 @@ from obo_bench.programbench.workspace import (
 )
 
 ROOM_NAME = "cleanroom.json"
+ENGINE_UNREACHABLE = "engine_unreachable"
+DISK_LOW = "engine_disk_low"
 _PROBE_SEC = 10
 _CANNOT_RUN = frozenset({126, 127})
 """What a shell answers for a file it cannot execute or find."""
@@ -47,19 +52,39 @@ class Room:
 
 def prepare_room(context: RunContext, instance: Instance, attempt: int) -> Room:
     """Make everything that the task needs; raises NotReady and leaves no container, volume or half a workspace."""
-    from docker.errors import DockerException
-
     spec = context.room_spec(instance, attempt, protected=True)
     try:
-        image = ensure_image(context.engine, spec.image, context.options.pull, context.reporter, wait=context.stop.wait)
+        image = ensure_image(
+            context.engine,
+            spec.image,
+            context.options.pull,
+            context.reporter,
+            wait=context.closed.wait,
+            abandoned=context.closed.is_set,
+        )
         context.images[instance.instance_id] = image.facts()
+        if context.configuration is not None:
+            changed = context.configuration.image_trouble(instance.instance_id, image.facts())
+            if changed is not None:
+                raise NotReady("image_changed", changed)
         return _build(context, spec)
     except ImageUnavailable as error:
         raise NotReady(error.reason, str(error), infrastructure=error.reason != "image_not_found") from error
     except WorkspacePrepareFailed as error:
-        raise NotReady("workspace_prepare_failed", str(error)) from error
-    except (CleanroomUnfit, DockerException) as error:
-        raise NotReady("cleanroom_preflight_failed", str(error)) from error
+        raise NotReady(reason_of(context, error, "workspace_prepare_failed"), str(error)) from error
+    except engine_errors(CleanroomUnfit, OSError) as error:
+        raise NotReady(reason_of(context, error, "cleanroom_preflight_failed"), str(error)) from error
+
+
+def reason_of(context: RunContext, error: Exception, otherwise: str) -> str:
+    """Return the reason code of a step that failed: a full disk, an engine that is gone, or what the step itself says.
+
+    The first two hold for every instance.
+    """
+    if is_disk_full(error):
+        return DISK_LOW
+    silent = None if isinstance(error, CleanroomUnfit) else engine_silence(context.engine, context.closed.wait)
+    return ENGINE_UNREACHABLE if silent else otherwise
 
 
 def find_room(context: RunContext, instance: Instance, attempt: int) -> Room | None:
@@ -75,16 +100,17 @@ def reference_facts(context: RunContext, instance: Instance) -> tuple[str, str]:
     return str(facts.get("reference_sha256", "")), str(facts.get("protection", ""))
 
 
-def clear_rooms(context: RunContext, instance: Instance, last_attempt: int) -> None:
-    """Remove containers and volumes up to an attempt, with whatever still runs in them; a failure is only told."""
-    from docker.errors import DockerException
+def clear_rooms(context: RunContext, instance: Instance) -> None:
+    """Remove every container and volume of an instance, with whatever still runs in them; a failure is only told.
 
-    for attempt in range(1, last_attempt + 1):
-        spec = context.room_spec(instance, attempt, protected=True)
-        try:
-            remove_cleanroom(context.engine, spec.name, spec.reference_volume, spec.labels)
-        except (DockerException, OSError) as error:
-            context.reporter.event(f"container {spec.name} cannot be removed: {error}", instance.instance_id)
+    Found by their labels: a run that was killed while it made a room leaves some without a name of ours.
+    """
+    try:
+        for item in find_leftovers(context.engine, context.nonce):
+            if item.instance_id == instance.instance_id:
+                remove_leftover(context.engine, item)
+    except engine_errors() as error:
+        context.reporter.event(f"what is left of it on the engine cannot be removed: {error}", instance.instance_id)
 
 
 def _build(context: RunContext, spec: CleanroomSpec) -> Room:
@@ -99,9 +125,7 @@ def _build(context: RunContext, spec: CleanroomSpec) -> Room:
 
 
 def _discard(context: RunContext, spec: CleanroomSpec) -> None:
-    from docker.errors import DockerException
-
-    with suppress(DockerException, OSError):
+    with suppress(*engine_errors()):
         remove_cleanroom(context.engine, spec.name, spec.reference_volume, spec.labels)
 
 
@@ -134,17 +158,17 @@ def _seed_and_start(context: RunContext, spec: CleanroomSpec) -> Room:
     return room
 
 
-def _probe(cleanroom: Cleanroom) -> tuple[int, str]:
+def _probe(cleanroom: Cleanroom) -> int:
     return cleanroom.run(f"./{REFERENCE} </dev/null >/dev/null 2>&1", _PROBE_SEC)
 
 
 def _protected_and_runs(cleanroom: Cleanroom) -> bool:
-    status, _ = _probe(cleanroom)
-    read, _ = cleanroom.run(f"cat ./{REFERENCE} >/dev/null 2>&1")
+    status = _probe(cleanroom)
+    read = cleanroom.run(f"cat ./{REFERENCE} >/dev/null 2>&1")
     return status not in _CANNOT_RUN and read != 0
 
 
 def _require_runs(cleanroom: Cleanroom) -> None:
-    status, _ = _probe(cleanroom)
+    status = _probe(cleanroom)
     if status in _CANNOT_RUN:
         raise NotReady("reference_not_runnable", f"./{REFERENCE} cannot be run in the cleanroom (status {status})")

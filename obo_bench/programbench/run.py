@@ -1,8 +1,9 @@
 """`programbench run`, top to bottom: admitted, attested, solved, evaluated, concluded."""
 
+import contextlib
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,24 +11,33 @@ from typing import TYPE_CHECKING, Any
 from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ending import refusal_record
-from obo_bench.core.ledger import Row
+from obo_bench.core.ledger import LedgerUnwritable, Row
 from obo_bench.core.manifest import Outcome
-from obo_bench.core.refusals import ExitCode
+from obo_bench.core.refusals import ExitCode, PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
-from obo_bench.engine.cleanroom import NONCE_LABEL, RUN_LABEL
+from obo_bench.core.signals import untorn
+from obo_bench.engine.cleanroom_spec import NONCE_LABEL, RUN_LABEL
 from obo_bench.programbench.collection_rules import CollectionRules
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
 if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
-    from obo_bench.programbench.scheduler import Schedule
+    from obo_bench.programbench.schedule import Schedule
 
 EVALUATOR_CPUS = 4
 """Cores of an evaluator's container, where the engine has so many; the package's own default of 10 fails on less."""
 _EVALUATION_LIMIT_SEC = 7 * 24 * 3600.0
 """The official limits per step bound an evaluation; this only ends one that hangs outside of them."""
+
+
+_STOPPED: Mapping[str, tuple[Outcome, ExitCode]] = {
+    "stopped_provenance": ("stopped_provenance", ExitCode.STOPPED),
+    "stopped_systemic": ("stopped_systemic", ExitCode.STOPPED),
+    "stopped_budget": ("stopped_budget", ExitCode.BUDGET),
+}
+"""How a run ends that was stopped, by what stopped it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ def run_programbench(options: RunOptions, reporter: Reporter) -> RunResult:
     """
     check_selector(options.selector)
     CollectionRules.protecting(options.protected_paths)
-    with benchmark_session(admission(options)) as session:
+    with benchmark_session(admission(options)) as session, _Leftovers(session):
         if session.left_behind:
             reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
         return _body(session, options, reporter)
@@ -107,35 +117,71 @@ def admission(options: RunOptions) -> AdmissionRequest:
     )
 
 
+class _Leftovers:
+    """Records, whatever way the body ends, which tasks may still run."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    @untorn
+    def __exit__(self, *ending: object) -> None:
+        """Look, and leave it in the manifest; that it cannot be told does not change how the run ended."""
+        from obo_bench.programbench.still_running import still_running
+
+        with contextlib.suppress(OSError):
+            found = [task.document() for task in still_running(self._session.run_root)]
+            self._session.manifest.extra.still_running = found
+
+
 def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResult:
+    from obo_bench.programbench.counts import record_counts
     from obo_bench.programbench.gates import pass_gates
+    from obo_bench.programbench.image_use import ImageUse
     from obo_bench.programbench.instance import run_instance
     from obo_bench.programbench.scheduler import confirm_at_end, run_all
 
     context, chosen = pass_gates(session, options, reporter)
-    try:
-        schedule = run_all(context, chosen, run_instance)
-        confirm_at_end(context, schedule)
-    finally:
+    with contextlib.closing(context):
+        _take_over_ledger(session, reporter)
+        images = ImageUse(context, chosen)
         session.manifest.harness["images"] = context.images
-        context.close()
-    counts = _count(session, list(schedule.rows.values()))
-    if schedule.stopped:
-        _stop(session, schedule, reporter)
-        return RunResult(options.run_root, session.outcome, counts, None)
-    _conclude(session, options, counts)
-    grades = None
-    if options.evaluate and not options.dry_run:
-        session.checkpoint()
-        grades = _evaluate(session, context, schedule.rows)
+        try:
+            schedule = run_all(context, chosen, images.releasing(run_instance))
+            confirm_at_end(context, schedule)
+            counts = record_counts(context, ask_server=True)
+        except BaseException:
+            record_counts(context, ask_server=False)
+            raise
+        if schedule.stopped:
+            _stop(session, schedule, reporter)
+            return RunResult(options.run_root, session.outcome, counts, None)
+        _conclude(session, options, counts)
+        grades = None
+        if options.evaluate and not options.dry_run:
+            session.checkpoint()
+            grades = _evaluate(session, context, schedule.rows)
+            images.remove_rest()
     return RunResult(options.run_root, session.outcome, counts, grades)
+
+
+def _take_over_ledger(session: Session, reporter: Reporter) -> None:
+    """Complete what a killed writer left undone, before any row is relied upon, and tell of damage."""
+    try:
+        notices = session.ledger.take_over()
+    except LedgerUnwritable as error:
+        raise PreflightRefused("run_root_unwritable", f"the ledger cannot be written: {error}") from error
+    for notice in notices:
+        reporter.event(notice)
 
 
 def _stop(session: Session, schedule: "Schedule", reporter: Reporter) -> None:
     """End a run that going on with would be wrong or useless; a refusal that stopped it is recorded as such."""
     reporter.event(f"stopped: {schedule.detail}")
     session.manifest.harness["stopped"] = schedule.detail
-    session.conclude("stopped_provenance" if schedule.refusal else "stopped_systemic", ExitCode.STOPPED)
+    session.conclude(*_STOPPED[schedule.stopped])
     if schedule.refusal is not None:
         reporter.event(f"what to do: {schedule.refusal.remedy}")
         record = refusal_record(schedule.refusal)
@@ -147,29 +193,6 @@ def _conclude(session: Session, options: RunOptions, counts: dict[str, int]) -> 
         session.conclude("instances_failed", ExitCode.FAILED)
     else:
         session.conclude("dry_run" if options.dry_run else "completed", ExitCode.OK)
-
-
-def _count(session: Session, rows: Sequence[Row]) -> dict[str, int]:
-    statuses = [row.status for row in rows]
-    counts = {
-        "completed": sum(status in ("completed", "skipped") for status in statuses),
-        "failed": sum(status in ("failed", "blocked") for status in statuses),
-        "skipped": statuses.count("skipped"),
-        "not_attempted": statuses.count("not_attempted"),
-        "degraded": sum(bool(row.details.get("degraded")) and row.status in ("completed", "skipped") for row in rows),
-    }
-    extra = session.manifest.extra
-    for name, number in counts.items():
-        setattr(extra, f"{name}_count", number)
-    extra.cost = _cost(rows)
-    return counts
-
-
-def _cost(rows: Sequence[Row]) -> dict[str, Any]:
-    """Sum the known costs; an unknown one makes the total a lower bound, never a zero."""
-    known = [row.cost.get("usd") for row in rows if row.cost]
-    amounts = [amount for amount in known if isinstance(amount, int | float)]
-    return {"known_usd": round(sum(amounts), 6), "known": len(amounts), "unknown": len(known) - len(amounts)}
 
 
 def _evaluate(session: Session, context: "RunContext", rows: dict[str, Row]) -> dict[str, Any]:

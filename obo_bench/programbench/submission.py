@@ -31,6 +31,8 @@ from obo_bench.programbench.tree import CHUNK, Entry, TreeChangedError, read_chu
 ARCHIVE_NAME = "submission.tar.gz"
 RECORD_NAME = "submission.json"
 
+LARGEST_TREE = 32 * 1024**3
+"""Bytes of files that are packed; a sparse file can claim any number, and would be read for days."""
 _ATTEMPTS = 3
 _SCRIPT_BYTES_READ = 1 << 16
 
@@ -160,6 +162,7 @@ class _Packer:
         self._first_names: dict[tuple[int, int], str] = {}
         self._excluded: list[PathNote] = []
         self._flagged: list[PathNote] = []
+        self._bytes = 0
 
     def pack(self) -> None:
         """Write every member."""
@@ -212,6 +215,12 @@ class _Packer:
 
     def _store(self, path: str, descriptor: int, status: os.stat_result) -> None:
         """Read once to learn what the file is, then store just that; what is appended meanwhile is left out."""
+        self._bytes += status.st_size
+        if self._bytes > LARGEST_TREE:
+            raise SubmissionFailed(
+                f"{self._root}: with {_shown(path)!r} ({status.st_size} bytes) the tree has more than {LARGEST_TREE} "
+                "bytes; remove what is no source and package again; the workspace is kept"
+            )
         chunks: Iterable[bytes] = read_chunks(descriptor, status.st_size, path)
         if status.st_size <= CHUNK:
             chunks = list(chunks)

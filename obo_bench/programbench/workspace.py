@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from obo_bench.core.git import GitUnavailable, git
-from obo_bench.engine.cleanroom import WORKSPACE
+from obo_bench.engine.cleanroom_spec import WORKSPACE
 from obo_bench.engine.daemon import Engine
 from obo_bench.engine.seed_source import REFERENCE_MOUNT, store_reference, unstarted_container, workspace_archive
 

@@ -1,0 +1,262 @@
+"""The scheduler on real threads and a real ledger: nobody blocks another, nothing is lost, nothing is doubled."""
+
+import errno
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from obo_bench.core.admission import AdmissionRequest
+from obo_bench.core.ledger import LedgerUnwritable, Row, read_rows
+from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.reporter import SilentReporter
+from obo_bench.core.session import Session, benchmark_session
+from obo_bench.gateway.errors import GatewayUnreachable
+from obo_bench.programbench import scheduler
+from obo_bench.programbench.attempt import Attempt, AttemptAbandoned
+from obo_bench.programbench.context import RunContext
+from obo_bench.programbench.idle_workers import IdleWorkers
+from obo_bench.programbench.instances import Instance
+from obo_bench.programbench.options import RunOptions
+from obo_bench.programbench.scheduler import run_all
+from obo_bench.programbench.task_name import LONGEST, task_name
+
+
+@pytest.fixture
+def request_of_a_run(tmp_path: Path, checkout: Path) -> AdmissionRequest:
+    return AdmissionRequest(
+        benchmark="programbench", command="programbench run", run_root=tmp_path / "runs" / "r", repo_dir=checkout
+    )
+
+
+def context_of(session: Session, workers: int) -> RunContext:
+    options = RunOptions(
+        repo_dir=session.request.repo_dir, run_root=session.run_root, settings_path=Path("none"), workers=workers
+    )
+    return RunContext(
+        session=session,
+        options=options,
+        engine=cast("Any", None),
+        server=None,
+        reporter=SilentReporter(),
+        nonce="n",
+        cpus=1.0,
+        memory_bytes=1 << 30,
+    )
+
+
+def instances(*names: str) -> list[Instance]:
+    return [Instance(name, "c", "easy", "a/b", "0" * 40, "image", ()) for name in names]
+
+
+def begun(context: RunContext, instance: Instance) -> Attempt:
+    attempt = context.attempts[instance.instance_id] = Attempt(context, instance, 1)
+    return attempt
+
+
+def written(session: Session) -> list[tuple[str, str, str]]:
+    rows = read_rows(session.run_root / "result_index.jsonl")
+    return [(row.instance_id, row.status, row.reason_code) for row in rows]
+
+
+def test_one_that_hangs_blocks_no_other_and_the_ledger_is_in_the_order_of_completion(
+    request_of_a_run: AdmissionRequest,
+) -> None:
+    others_done = threading.Event()
+
+    def solve(context: RunContext, instance: Instance) -> Row:
+        if instance.instance_id == "slow":
+            assert others_done.wait(20)
+        if instance.instance_id == "d":
+            others_done.set()
+        return begun(context, instance).row("completed", "submission_prepared")
+
+    with benchmark_session(request_of_a_run) as session:
+        run_all(context_of(session, workers=2), instances("slow", "a", "b", "c", "d"), solve)
+    assert [name for name, _, _ in written(session)] == ["a", "b", "c", "d", "slow"]
+
+
+def test_a_bug_in_one_worker_detaches_the_others_and_leaves_nobody_without_a_row(
+    request_of_a_run: AdmissionRequest,
+) -> None:
+    running = threading.Barrier(3)
+
+    def solve(context: RunContext, instance: Instance) -> Row:
+        attempt = begun(context, instance)
+        if instance.instance_id != "unpaid":
+            attempt.task_made()
+        running.wait(20)
+        if instance.instance_id == "detached":
+            assert context.stop.wait(20)
+            return attempt.failed("interrupted", "left to the server", infrastructure=True)
+        raise ZeroDivisionError(instance.instance_id)
+
+    with (
+        pytest.raises(ZeroDivisionError),
+        benchmark_session(request_of_a_run) as session,
+    ):
+        run_all(context_of(session, workers=3), instances("paid", "unpaid", "detached", "waiting"), solve)
+    assert session.manifest.extra.exit_code == 70
+    assert sorted(written(session)) == [
+        ("detached", "failed", "interrupted"),
+        ("paid", "failed", "interrupted"),
+        ("unpaid", "not_attempted", "stopped_by_error"),
+        ("waiting", "not_attempted", "stopped_by_error"),
+    ]
+
+
+def test_a_bug_outranks_a_refusal_and_hides_behind_none(request_of_a_run: AdmissionRequest) -> None:
+    refused = threading.Event()
+
+    def solve(context: RunContext, instance: Instance) -> Row:
+        begun(context, instance)
+        if instance.instance_id == "bug":
+            assert refused.wait(20)
+            time.sleep(0.2)
+            raise ZeroDivisionError
+        refused.set()
+        raise PreflightRefused("workspace_not_visible", "not seen")
+
+    with pytest.raises(ZeroDivisionError), benchmark_session(request_of_a_run) as session:
+        run_all(context_of(session, workers=2), instances("bug", "refused"), solve)
+    assert session.manifest.extra.outcome == "crashed"
+
+
+def test_a_bug_after_its_row_is_no_second_row(request_of_a_run: AdmissionRequest) -> None:
+    def solve(context: RunContext, instance: Instance) -> Row:
+        begun(context, instance).row("completed", "submission_prepared")
+        raise ZeroDivisionError
+
+    started = time.monotonic()
+    with pytest.raises(ZeroDivisionError), benchmark_session(request_of_a_run) as session:
+        run_all(context_of(session, workers=1), instances("a"), solve)
+    assert written(session) == [("a", "completed", "submission_prepared")]
+    assert time.monotonic() - started < scheduler.DETACH_SEC / 2
+
+
+@pytest.mark.parametrize(
+    "error", [LedgerUnwritable(Path("l"), OSError(errno.EROFS, "read-only")), OSError(errno.ENOSPC, "full")]
+)
+def test_what_cannot_be_recorded_stops_the_run_and_is_no_crash(
+    request_of_a_run: AdmissionRequest, error: OSError
+) -> None:
+    def solve(context: RunContext, instance: Instance) -> Row:
+        begun(context, instance).task_made()
+        raise error
+
+    with benchmark_session(request_of_a_run) as session:
+        schedule = run_all(context_of(session, workers=1), instances("a", "b"), solve)
+    assert schedule.stopped == "stopped_systemic"
+    assert written(session) == [("a", "failed", "interrupted"), ("b", "not_attempted", "stopped_systemic")]
+
+
+def test_a_worker_that_does_not_come_back_is_not_waited_for_and_writes_no_row_afterwards(
+    request_of_a_run: AdmissionRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "DETACH_SEC", 0.3)
+    release, late = threading.Event(), threading.Event()
+
+    def solve(context: RunContext, instance: Instance) -> Row:
+        attempt = begun(context, instance)
+        if instance.instance_id == "bug":
+            time.sleep(0.2)
+            raise ZeroDivisionError
+        attempt.task_made()
+        release.wait(20)
+        with pytest.raises(AttemptAbandoned):
+            attempt.row("completed", "submission_prepared")
+        late.set()
+        return cast("Row", None)
+
+    with pytest.raises(ZeroDivisionError), benchmark_session(request_of_a_run) as session:
+        run_all(context_of(session, workers=2), instances("hangs", "bug"), solve)
+    assert sorted(written(session)) == [
+        ("bug", "not_attempted", "stopped_by_error"),
+        ("hangs", "failed", "interrupted"),
+    ]
+    release.set()
+    assert late.wait(20)
+    assert len(written(session)) == 2
+
+
+class Server:
+    """As much of an admitted server as the turnstile asks."""
+
+    def __init__(self, idle: int) -> None:
+        self.idle, self.client, self.confirmed = idle, self, 0
+
+    def state(self) -> Any:
+        if self.idle < 0:
+            raise GatewayUnreachable("away")
+        return SimpleNamespace(ready=True, idle_workers=self.idle)
+
+    def confirm(self, closed: threading.Event) -> bool:
+        self.confirmed += 1
+        self.idle = 1
+        return not closed.is_set()
+
+
+def test_a_submission_that_hangs_takes_one_worker_and_no_more() -> None:
+    turnstile, server, closed = IdleWorkers(), cast("Any", Server(idle=2)), threading.Event()
+    hanging, release, second = threading.Event(), threading.Event(), threading.Event()
+
+    def hang() -> None:
+        with turnstile.reserve(server, closed, SilentReporter()) as got:
+            assert got
+            hanging.set()
+            release.wait(20)
+
+    def third() -> None:
+        with turnstile.reserve(server, closed, SilentReporter()):
+            second.set()
+
+    thread = threading.Thread(target=hang)
+    thread.start()
+    assert hanging.wait(20)
+    with turnstile.reserve(server, closed, SilentReporter()) as got:
+        assert got
+        waiting = threading.Thread(target=third)
+        waiting.start()
+        # Both idle workers are spoken for, whatever the server says of the tasks that it has not seen yet.
+        assert not second.wait(1.5)
+    assert second.wait(20)
+    release.set()
+    thread.join(20)
+    waiting.join(20)
+
+
+def test_nobody_waits_for_a_worker_once_the_run_is_closed() -> None:
+    turnstile, server, closed = IdleWorkers(), cast("Any", Server(idle=0)), threading.Event()
+    answers: list[bool] = []
+
+    def wait() -> None:
+        with turnstile.reserve(server, closed, SilentReporter()) as got:
+            answers.append(got)
+
+    threads = [threading.Thread(target=wait) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    closed.set()
+    for thread in threads:
+        thread.join(20)
+    assert answers == [False, False, False]
+
+
+def test_a_server_that_cannot_tell_its_load_is_asked_who_it_is() -> None:
+    server = Server(idle=-1)
+    with IdleWorkers().reserve(cast("Any", server), threading.Event(), SilentReporter()) as got:
+        assert got
+    assert server.confirmed == 1
+
+
+def test_a_task_id_keeps_its_attempt_and_its_instance_apart_at_any_length() -> None:
+    long = "owner__" + "x" * 200
+    names = {task_name("0badcafe", name, attempt) for name in (long + "a", long + "b") for attempt in (1, 2, 10)}
+    assert len(names) == 6
+    assert all(len(name) <= LONGEST for name in names)
+    assert task_name("0badcafe", "a__b.1234567", 3) == "obo-0badcafe-a__b.1234567-3"
+    assert task_name("n", "a b", 1) != task_name("n", "a-b", 1)
+    assert " " not in task_name("n", "a b", 1)
