@@ -141,10 +141,13 @@ def test_the_servers_untidy_types_are_no_difference(tmp_path: Path, options: Opt
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", True, None, "", "1_0"])
-def test_an_odd_setting_equals_itself(tmp_path: Path, options: Options, value: Any) -> None:
+def test_an_odd_setting_equals_itself_and_nothing_else(tmp_path: Path, options: Options, value: Any) -> None:
     live = LIVE | {"OUROBOROS_MAX_ROUNDS": value}
     hold(tmp_path, found(options(), live=live))
     assert hold(tmp_path, found(options(), live=live)).accepted == []
+    with pytest.raises(PreflightRefused, match="OUROBOROS_MAX_ROUNDS was ") as refused:
+        hold(tmp_path, found(options()))
+    refused.value.settle()
 
 
 def test_a_dry_run_binds_what_it_knows_and_the_rest_is_adopted_later(tmp_path: Path, options: Options) -> None:
@@ -154,6 +157,9 @@ def test_a_dry_run_binds_what_it_knows_and_the_rest_is_adopted_later(tmp_path: P
         hold(tmp_path, found(options(), server_version="6.102.0"))
     refused.value.settle()
     assert hold(tmp_path, found(options(), live=None, solve_model=None)).accepted == []
+    with pytest.raises(PreflightRefused, match="server_version was ") as later:
+        hold(tmp_path, found(options(), server_version="6.102.0"))
+    later.value.settle()
 
 
 def test_a_run_of_the_first_version_is_adopted(tmp_path: Path, options: Options) -> None:

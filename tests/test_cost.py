@@ -225,15 +225,16 @@ def test_the_ceiling_counts_all_invocations_and_what_runs(tasks: TaskServer, cli
 
 
 def test_what_an_earlier_invocation_left_running_is_not_counted_twice(tasks: TaskServer, client: GatewayClient) -> None:
-    heard = Heard()
-    spending = Spending(
-        [row("a", 1, 0.5), row("b", details={"task_id": "t-b"})], ceiling_usd=1.0, client=client, reporter=heard
-    )
-    tasks.put("t-a", "completed", cost_breakdown=breakdown(0.5))
+    heard, ended = Heard(), [row("a", 1, 0.5), row("b", details={"task_id": "t-b"})]
+    spending = Spending(ended, ceiling_usd=1.0, client=client, reporter=heard)
+    tasks.put("t-a", "running")
     tasks.put("t-b", "running", cost_breakdown=breakdown(0.1))
     spending.begin("a", 1, "t-a")  # its packaging had failed: the row knows its cost
     spending.begin("b", 1, "t-b")
-    assert (spending.why_not(), heard.told) == (None, [])
+    spending.begin("c", 1, "t-c")
+    spending.note(row("c", 1, status="failed", reason_code="submission_rejected"))
+    assert spending.why_not() is None
+    assert heard.told == []
 
 
 def test_what_the_ceiling_cannot_see_is_told_once(tasks: TaskServer, client: GatewayClient) -> None:

@@ -70,7 +70,9 @@ def run(
     redo_existing: Annotated[
         bool, typer.Option(help="Solve done instances again; the earlier attempt is kept.")
     ] = False,
-    retry: Annotated[list[str] | None, typer.Option(help="Solve again what ended for this reason; repeatable.")] = None,
+    retry: Annotated[
+        list[str] | None, typer.Option(help='Solve again what ended for this reason, or "degraded"; repeatable.')
+    ] = None,
     skip_pull: Annotated[bool, typer.Option("--skip-pull", help="Use only images that are on the engine.")] = False,
     pull: Annotated[Pull, typer.Option(help="When to pull images.")] = Pull.MISSING,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Prepare everything, submit and spend nothing.")] = False,
