@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from obo_bench.gateway.errors import GatewayError
+from obo_bench.gateway.lifecycle import record_of
 from obo_bench.programbench.decision import Step
 from tests.instance_case import Case, instance_case
 
@@ -29,6 +30,15 @@ def test_what_may_still_live_or_be_packaged_is_attached_to(case: Case, reason: s
     assert (decision.step, decision.attempt) == (Step.ATTACH, 1)
     assert decision.checkpoint is not None
     assert decision.checkpoint.status == status
+
+
+def test_finished_work_is_fetched_although_the_server_has_forgotten_it(case: Case) -> None:
+    case.task("completed", task_result={"task_id": "t-1", "status": "completed"})
+    case.row("failed", "submission_failed", infrastructure=True)
+    assert case.step() == ("attach", 1)
+    decision = case.decide()
+    assert decision.checkpoint is not None
+    assert record_of(case.client, decision.checkpoint) is not None
 
 
 @pytest.mark.parametrize("infrastructure", [True, False])

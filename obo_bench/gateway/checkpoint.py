@@ -10,6 +10,7 @@ from obo_bench.core.documents import UnreadableDocument, read_document
 from obo_bench.core.files import write_json
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.wire_format import LaterWord, WireModel
+from obo_bench.gateway.wire import TaskRecord
 
 CHECKPOINT_NAME = "ouroboros_task_checkpoint.json"
 INTENT = "intent"
@@ -37,6 +38,11 @@ class TaskCheckpoint(WireModel):
     """Name of the cleanroom that the task works in."""
     cancel_asked: bool = False
     """An operator has asked to end the task: whoever comes next finishes that, and makes no other task for it."""
+
+    def final_record(self) -> TaskRecord | None:
+        """Return the server's record that was kept when the task had ended; None before."""
+        record = TaskRecord.model_validate(self.task_result) if self.task_result is not None else None
+        return record if record is not None and record.final else None
 
 
 class CheckpointFile:

@@ -125,7 +125,7 @@ class TaskLife:
 
     def _look(self, checkpoint: TaskCheckpoint, watch: "_Watch") -> Settlement | None:
         try:
-            record = self._client.task(checkpoint.task_id)
+            record = record_of(self._client, checkpoint)
         except GatewayError as error:
             return watch.outage(str(error))
         if record is None:
@@ -153,14 +153,14 @@ class TaskLife:
             watch.missing = 0
             return None
         if record.reason_code == "budget_exhausted" or record.resource_limit:
-            cancel_quietly(self._client, checkpoint.task_id)
+            cancel_quietly(self._client, _live_id(checkpoint.task_id, record))
             return Settlement(
                 SettledBy.BUDGET_PAUSED, record, "the server's TOTAL_BUDGET is spent; the task was cancelled"
             )
         if not watch.lost_check_due():
             return None
         try:
-            watch.missing = 0 if self._client.queue().holds(checkpoint.task_id) else watch.missing + 1
+            watch.missing = 0 if self._client.queue().holds(_live_id(checkpoint.task_id, record)) else watch.missing + 1
         except GatewayError:
             return None
         if watch.missing < 2:
@@ -175,11 +175,16 @@ class TaskLife:
         trouble = self._executor.look(checkpoint.task_id) if self._executor is not None else None
         if trouble is None:
             return None
-        cancel_quietly(self._client, checkpoint.task_id)
+        cancel_quietly(self._client, _live_id(checkpoint.task_id, watch.record))
         return Settlement(trouble.by, watch.record, trouble.detail, trouble.facts)
 
     def _say(self, text: str) -> None:
         self._reporter.event(text, self._subject)
+
+
+def record_of(client: GatewayClient, checkpoint: TaskCheckpoint) -> TaskRecord | None:
+    """Return what the server says of a task, or said at its end before it forgot it; raises GatewayError."""
+    return client.task(checkpoint.task_id) or checkpoint.final_record()
 
 
 def cancel_quietly(client: GatewayClient, task_id: str) -> bool:
@@ -203,11 +208,15 @@ def retire(client: GatewayClient, task_id: str) -> TaskRecord | None:
             return record
         if time.monotonic() > give_up:
             raise GatewayError(f"task {task_id} is still {record.status} after it was cancelled")
-        # The server may have retried it under an id of its own: the live one is the record's.
-        live_id = record.task_id or task_id
+        live_id = _live_id(task_id, record)
         gone = not client.cancel(live_id) and not client.queue().holds(live_id)
         in_no_queue = in_no_queue + 1 if gone else 0
         time.sleep(RETIRE_POLL_SEC)
+
+
+def _live_id(task_id: str, record: TaskRecord | None) -> str:
+    """Return the id under which a task lives: the server may have retried it under one of its own."""
+    return (record.task_id if record is not None else "") or task_id
 
 
 @dataclass

@@ -9,7 +9,7 @@ from enum import StrEnum
 from obo_bench.core.documents import UnreadableDocument
 from obo_bench.core.ledger import Row
 from obo_bench.gateway.checkpoint import INTENT, CheckpointFile, TaskCheckpoint
-from obo_bench.gateway.lifecycle import retire
+from obo_bench.gateway.lifecycle import record_of, retire
 from obo_bench.gateway.outcome import judge
 from obo_bench.gateway.wire import TaskRecord
 from obo_bench.programbench.context import RunContext
@@ -127,7 +127,7 @@ class _Task:
         return Decision(Step.CANCELLED, self.checkpoint.attempt, self.row, self.checkpoint, record)
 
     def _ask(self) -> Decision:
-        record = self.context.gateway.task(self.checkpoint.task_id)
+        record = record_of(self.context.gateway, self.checkpoint)
         if record is None:
             return self._unknown()
         return self._anew(record) if record.final and judge(record).infrastructure else self._attach(record)

@@ -11,7 +11,7 @@ from obo_bench.engine.images import PullAbandoned
 from obo_bench.engine.trouble import engine_errors
 from obo_bench.gateway.checkpoint import TaskCheckpoint
 from obo_bench.gateway.errors import GatewayError
-from obo_bench.gateway.lifecycle import TaskLife, TaskRejected, cancel_quietly
+from obo_bench.gateway.lifecycle import TaskLife, TaskRejected, cancel_quietly, record_of
 from obo_bench.gateway.settlement import SettledBy
 from obo_bench.programbench.attempt import Attempt
 from obo_bench.programbench.collection_rules import DEFAULT_PROTECTED_PATHS
@@ -157,7 +157,7 @@ def _attach(attempt: Attempt, checkpoint: TaskCheckpoint) -> Row:
     context.spending.begin(attempt.id, checkpoint.attempt, checkpoint.task_id)
     room = find_room(context, attempt.instance, checkpoint.attempt)
     context.reporter.event(f"going on with task {checkpoint.task_id} ({checkpoint.status})", attempt.id)
-    record = context.gateway.task(checkpoint.task_id)
+    record = record_of(context.gateway, checkpoint)
     if room is None and (record is None or not record.final):
         cancel_quietly(context.gateway, checkpoint.task_id)
         attempt.task_may_live = False
