@@ -13,9 +13,9 @@ from obo_bench.core.ledger import Ledger, Row
 from obo_bench.core.redact import Redactor
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.client import GatewayClient
-from obo_bench.programbench.decision import Decision, decide
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.paths import InstancePaths
+from obo_bench.programbench.solving.decision import Decision, decide
 from tests.task_server import TaskServer, task_server
 
 IID = "a__b.0000001"

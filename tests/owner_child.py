@@ -16,9 +16,9 @@ import docker.types
 
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.engine.daemon import connect_engine
-from obo_bench.programbench.attempt import Attempt
-from obo_bench.programbench.reclaim import reclaim_workspace
-from obo_bench.programbench.submission import SubmissionFailed, package_workspace
+from obo_bench.programbench.packaging.submission import SubmissionFailed, package_workspace
+from obo_bench.programbench.solving.attempt import Attempt
+from obo_bench.programbench.solving.reclaim import reclaim_workspace
 
 IMAGE = "programbench/practice_1776_wordtally.0000001:task_cleanroom_v6"
 LABELS = {"obo-bench.run": "ownership", "obo-bench.instance": "x", "obo-bench.nonce": "ownership"}

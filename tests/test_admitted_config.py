@@ -10,10 +10,10 @@ import pytest
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.gateway.wire import State
-from obo_bench.programbench.admitted_config import AdmittedConfiguration, configuration_of
-from obo_bench.programbench.limits import cleanroom_limits, server_limits
+from obo_bench.programbench.admission.admitted_config import AdmittedConfiguration, configuration_of
+from obo_bench.programbench.admission.limits import cleanroom_limits, server_limits
+from obo_bench.programbench.admission.order import ORDER_NAME, Configuration, read_order
 from obo_bench.programbench.options import RunOptions
-from obo_bench.programbench.order import ORDER_NAME, Configuration, read_order
 
 IDS = ["a__b.0000001", "c__d.0000002"]
 LIVE = {"OUROBOROS_MAX_ROUNDS": 1000, "OUROBOROS_TASK_REVIEW_MODE": "auto", "TOTAL_BUDGET": 10.0}

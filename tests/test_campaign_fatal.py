@@ -26,8 +26,8 @@ from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.rows import append_row
-from obo_bench.programbench.schedule import Schedule
-from obo_bench.programbench.scheduler import run_all
+from obo_bench.programbench.solving.schedule import Schedule
+from obo_bench.programbench.solving.scheduler import run_all
 
 PACKAGE = Path(obo_bench.__file__).parent
 MODULES = sorted(module.relative_to(PACKAGE).as_posix() for module in PACKAGE.rglob("*.py"))
@@ -94,7 +94,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("module", ["programbench/scheduler.py", "programbench/run.py", "core/seed/lineage.py"])
+@pytest.mark.parametrize("module", ["programbench/solving/scheduler.py", "programbench/run.py", "core/seed/lineage.py"])
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 @pytest.mark.parametrize("reason", ["lineage_broken", "runtime_changed"])
 def test_the_scan_finds_what_is_planted_into_a_driver(module: str, planted: str, reason: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.standing import is_only_new_tasks, refuse_dry_run_over_tasks, unmatched_retries
+from obo_bench.programbench.solving.standing import is_only_new_tasks, refuse_dry_run_over_tasks, unmatched_retries
 from tests.instance_case import IID, Case, instance_case
 
 INFRASTRUCTURE = [

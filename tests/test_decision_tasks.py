@@ -8,7 +8,7 @@ import pytest
 
 from obo_bench.gateway.errors import GatewayError
 from obo_bench.gateway.lifecycle import record_of
-from obo_bench.programbench.decision import Step
+from obo_bench.programbench.solving.decision import Step
 from tests.instance_case import Case, instance_case
 
 

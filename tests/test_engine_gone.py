@@ -12,9 +12,9 @@ from obo_bench.core.redact import Redactor
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.engine import trouble
 from obo_bench.programbench.context import RunContext
-from obo_bench.programbench.instance import run_instance
 from obo_bench.programbench.instances import Instance
-from obo_bench.programbench.schedule import Schedule
+from obo_bench.programbench.solving.instance import run_instance
+from obo_bench.programbench.solving.schedule import Schedule
 from tests.instance_case import IID, Case, instance_case
 
 INSTANCE = Instance(IID, "c", "easy", "a/b", "0" * 40, "image", ())

@@ -20,16 +20,16 @@ import pytest
 from obo_bench.core.files import sha256_file
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
-from obo_bench.programbench.docker_wrapper import remove_labelled, write_wrapper
-from obo_bench.programbench.eval_files import eval_json_path, provenance_path
-from obo_bench.programbench.evaluator import (
+from obo_bench.programbench.evaluation.docker_wrapper import remove_labelled, write_wrapper
+from obo_bench.programbench.evaluation.eval_files import eval_json_path, provenance_path
+from obo_bench.programbench.evaluation.evaluator import (
     EvaluationOutcome,
     EvaluationRequest,
     evaluate_submissions,
     preflight_evaluator,
 )
-from obo_bench.programbench.official import identify_evaluator
-from obo_bench.programbench.verdicts import Blame, Verdict
+from obo_bench.programbench.evaluation.official import identify_evaluator
+from obo_bench.programbench.evaluation.verdicts import Blame, Verdict
 
 DATA = Path(__file__).parent / "data" / "eval"
 REPOSITORY = Path(__file__).parent.parent
@@ -253,7 +253,7 @@ DRIVER = """
 import os, signal, sys
 from pathlib import Path
 from obo_bench.core.reporter import PlainReporter
-from obo_bench.programbench.evaluator import EvaluationRequest, evaluate_submissions
+from obo_bench.programbench.evaluation.evaluator import EvaluationRequest, evaluate_submissions
 
 def end(number, frame):
     raise KeyboardInterrupt

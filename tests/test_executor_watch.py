@@ -19,7 +19,7 @@ from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.lifecycle import TaskLife
 from obo_bench.gateway.settlement import SettledBy, Settlement
-from obo_bench.programbench.executor_watch import ExecutorWatch
+from obo_bench.programbench.solving.executor_watch import ExecutorWatch
 from tests.conftest import git
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]

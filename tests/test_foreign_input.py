@@ -22,10 +22,10 @@ from obo_bench.gateway.lifecycle import TaskLife
 from obo_bench.gateway.outcome import judge
 from obo_bench.gateway.settlement import SettledBy
 from obo_bench.gateway.wire import TaskRecord
-from obo_bench.programbench import submission
-from obo_bench.programbench.evidence import tool_errors
 from obo_bench.programbench.instances import load_instances
-from obo_bench.programbench.submission import SubmissionFailed, package_workspace
+from obo_bench.programbench.packaging import submission
+from obo_bench.programbench.packaging.submission import SubmissionFailed, package_workspace
+from obo_bench.programbench.solving.evidence import tool_errors
 from tests.raw_server import http, raw_server
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07\r\x08\x9b2J\u202egnirts\u2066\ud800\x00[bold]markup[/bold]\u2028end"

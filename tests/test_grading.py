@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from obo_bench.programbench.evaluation_cases import Case
-from obo_bench.programbench.grade_summary import build_grade_summary, write_grade_summary
-from obo_bench.programbench.grading import (
+from obo_bench.programbench.evaluation.evaluation_cases import Case
+from obo_bench.programbench.evaluation.grade_summary import build_grade_summary, write_grade_summary
+from obo_bench.programbench.evaluation.grading import (
     Grade,
     RecordedBranchError,
     RecordedEvaluation,
@@ -20,8 +20,8 @@ from obo_bench.programbench.grading import (
     scoring_plan,
     ungraded,
 )
-from obo_bench.programbench.official_output import exceptions_told
-from obo_bench.programbench.verdicts import RULINGS, Blame, Verdict, ruling_for
+from obo_bench.programbench.evaluation.official_output import exceptions_told
+from obo_bench.programbench.evaluation.verdicts import RULINGS, Blame, Verdict, ruling_for
 
 DATA = Path(__file__).parent / "data" / "eval"
 INSTANCE = "testorg__calculator.abc1234"

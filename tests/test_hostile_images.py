@@ -11,8 +11,8 @@ import pytest
 
 from obo_bench.engine import seed_source
 from obo_bench.engine.daemon import Engine, connect_engine
-from obo_bench.programbench.submission import package_workspace
-from obo_bench.programbench.workspace import WorkspacePrepareFailed, private_scratch, seed_workspace
+from obo_bench.programbench.packaging.submission import package_workspace
+from obo_bench.programbench.solving.workspace import WorkspacePrepareFailed, private_scratch, seed_workspace
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]
 

@@ -23,8 +23,8 @@ from obo_bench.engine.images import (
     pull_failure,
     remove_image,
 )
-from obo_bench.programbench.image_use import ImageUse
 from obo_bench.programbench.instances import Instance
+from obo_bench.programbench.solving.image_use import ImageUse
 from tests.image_registry import serving
 
 pytestmark = pytest.mark.docker

@@ -7,7 +7,7 @@ import pytest
 
 from obo_bench.core.lock import RunLock
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.run_lookup import find_run, hold_run, living_owner
+from obo_bench.programbench.leftovers.run_lookup import find_run, hold_run, living_owner
 from tests.conftest import obo
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.gateway.errors import GatewayError
-from obo_bench.programbench import run_server
-from obo_bench.programbench.run_lookup import RecordedRun
-from obo_bench.programbench.run_server import RunServer, StillLive, TaskEnd
+from obo_bench.programbench.leftovers import run_server
+from obo_bench.programbench.leftovers.run_lookup import RecordedRun
+from obo_bench.programbench.leftovers.run_server import RunServer, StillLive, TaskEnd
 from tests.conftest import answering
 
 TASK = "obo-0badcafe-a-1"

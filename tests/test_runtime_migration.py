@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from obo_bench.programbench import runtime_migration
-from obo_bench.programbench.model_slots import migrate_model_value
-from obo_bench.programbench.runtime_migration import MigrationUnavailable, ModelNames, ask_checkout, find_module
+from obo_bench.programbench.admission import runtime_migration
+from obo_bench.programbench.admission.model_slots import migrate_model_value
+from obo_bench.programbench.admission.runtime_migration import (
+    MigrationUnavailable,
+    ModelNames,
+    ask_checkout,
+    find_module,
+)
 from tests.conftest import git
 from tests.scripted_server import server
 from tests.test_refusals import assert_refused, run, settings_file

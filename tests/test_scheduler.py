@@ -15,14 +15,14 @@ from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.gateway.errors import GatewayUnreachable
-from obo_bench.programbench import scheduler
-from obo_bench.programbench.attempt import Attempt, AttemptAbandoned
 from obo_bench.programbench.context import RunContext
-from obo_bench.programbench.idle_workers import IdleWorkers
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
-from obo_bench.programbench.scheduler import run_all
-from obo_bench.programbench.task_name import LONGEST, task_name
+from obo_bench.programbench.solving import scheduler
+from obo_bench.programbench.solving.attempt import Attempt, AttemptAbandoned
+from obo_bench.programbench.solving.idle_workers import IdleWorkers
+from obo_bench.programbench.solving.scheduler import run_all
+from obo_bench.programbench.solving.task_name import LONGEST, task_name
 
 
 @pytest.fixture

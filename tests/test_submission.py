@@ -20,18 +20,23 @@ from pathlib import Path
 import pytest
 
 from obo_bench.core.refusals import UsageError
-from obo_bench.programbench import submission as submission_module
-from obo_bench.programbench.archive import SubmissionCorrupt, verify_archive
-from obo_bench.programbench.collection_rules import CACHE_DIRECTORIES, EXCLUSION_TEXTS, CollectionRules, Exclusion
-from obo_bench.programbench.instruction import render_instruction
-from obo_bench.programbench.reference_copies import Inspection, ReferenceTraces
-from obo_bench.programbench.submission import (
+from obo_bench.programbench.packaging import submission as submission_module
+from obo_bench.programbench.packaging.archive import SubmissionCorrupt, verify_archive
+from obo_bench.programbench.packaging.collection_rules import (
+    CACHE_DIRECTORIES,
+    EXCLUSION_TEXTS,
+    CollectionRules,
+    Exclusion,
+)
+from obo_bench.programbench.packaging.reference_copies import Inspection, ReferenceTraces
+from obo_bench.programbench.packaging.submission import (
     CompileScriptCheck,
     SubmissionFailed,
     SubmissionRecord,
     package_workspace,
 )
-from obo_bench.programbench.tree import TreeChangedError, resolve, walk
+from obo_bench.programbench.packaging.tree import TreeChangedError, resolve, walk
+from obo_bench.programbench.solving.instruction import render_instruction
 
 OTHER_USER = 65534
 REFERENCE = bytes(range(256)) * 40 + os.urandom(30_000)

@@ -19,8 +19,8 @@ from obo_bench.engine.bounded import EngineSilent, bounded
 from obo_bench.engine.daemon import connect_engine
 from obo_bench.engine.disk import Disk, disk_of, engine_disk
 from obo_bench.engine.trouble import engine_silence, is_disk_full
-from obo_bench.programbench import disk_room
-from obo_bench.programbench.disk_room import GIB, DiskRoom, require_disk_room
+from obo_bench.programbench.admission import disk_room
+from obo_bench.programbench.admission.disk_room import GIB, DiskRoom, require_disk_room
 from tests.test_run import IID, Bench, until
 
 Serve = Callable[..., str]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from obo_bench.programbench.collection_rules import DEFAULT_PROTECTED_PATHS
-from obo_bench.programbench.instruction import render_instruction
-from obo_bench.programbench.task_body import build_task_body
+from obo_bench.programbench.packaging.collection_rules import DEFAULT_PROTECTED_PATHS
+from obo_bench.programbench.solving.instruction import render_instruction
+from obo_bench.programbench.solving.task_body import build_task_body
 
 RECORDED = json.loads((Path(__file__).parent / "data" / "task_body.json").read_text(encoding="utf-8"))["body"]
 WORKSPACE = Path("/srv/runs/one/workspace")

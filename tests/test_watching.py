@@ -19,7 +19,7 @@ from obo_bench.engine.container_events import ContainerEvents
 from obo_bench.engine.daemon import Engine, connect_engine
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.settlement import SettledBy
-from obo_bench.programbench.executor_watch import ExecutorWatch
+from obo_bench.programbench.solving.executor_watch import ExecutorWatch
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]
 

@@ -16,13 +16,13 @@ from obo_bench.gateway.admitted import AdmittedServer
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.identity import read_identity
-from obo_bench.programbench.attempt import Attempt
 from obo_bench.programbench.context import RunContext
-from obo_bench.programbench.instance import _rejected, run_instance
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
-from obo_bench.programbench.schedule import Schedule
-from obo_bench.programbench.scheduler import confirm_at_end
+from obo_bench.programbench.solving.attempt import Attempt
+from obo_bench.programbench.solving.instance import _rejected, run_instance
+from obo_bench.programbench.solving.schedule import Schedule
+from obo_bench.programbench.solving.scheduler import confirm_at_end
 from tests.place import Place
 
 INSTANCE = Instance("a__b.0000001", "c", "easy", "a/b", "0" * 40, "image", ())

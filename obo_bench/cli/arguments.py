@@ -15,7 +15,7 @@ import typer
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import PlainReporter, Reporter, SilentReporter
 from obo_bench.core.roots import check_run_id, new_run_id, runs_root
-from obo_bench.programbench.settings import settings_location
+from obo_bench.programbench.admission.settings import settings_location
 
 
 def _text(value: str) -> str:

@@ -10,7 +10,7 @@ from obo_bench.cli import answer, arguments, recorded_runs
 from obo_bench.core.refusals import ExitCode
 
 if TYPE_CHECKING:
-    from obo_bench.programbench.cancel import CancelledInstance
+    from obo_bench.programbench.leftovers.cancel import CancelledInstance
 
 
 def cancel(
@@ -29,7 +29,7 @@ def cancel(
     without `--retry cancelled_by_operator`. What the agent has finished meanwhile is kept: resume to package it.
     """
     del json_  # read from the command line itself, so that usage errors obey it too
-    from obo_bench.programbench.cancel import cancel_run
+    from obo_bench.programbench.leftovers.cancel import cancel_run
 
     address = arguments.address(ouroboros_url) if ouroboros_url is not None else None
     found = recorded_runs.named_run(run, recorded_runs.known_runs_root(runs_root))

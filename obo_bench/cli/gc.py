@@ -13,7 +13,7 @@ from obo_bench.core.refusals import ExitCode, UsageError
 from obo_bench.core.reporter import printable
 
 if TYPE_CHECKING:
-    from obo_bench.programbench.gc import Finding
+    from obo_bench.programbench.leftovers.gc import Finding
 
 
 def gc(
@@ -36,7 +36,7 @@ def gc(
     """
     del json_  # read from the command line itself, so that usage errors obey it too
     from obo_bench.engine.daemon import connect_engine
-    from obo_bench.programbench.gc import find_garbage, remove_garbage
+    from obo_bench.programbench.leftovers.gc import find_garbage, remove_garbage
 
     if force and dry_run:
         raise UsageError("--force and --dry-run exclude each other: remove, or only show")

@@ -9,7 +9,7 @@ import typer
 from obo_bench.cli import arguments
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.roots import runs_root
-from obo_bench.programbench.run_lookup import RecordedRun, find_run
+from obo_bench.programbench.leftovers.run_lookup import RecordedRun, find_run
 
 RUN_HELP = "The run: its id, or its directory."
 ServerUrl = Annotated[

@@ -25,7 +25,7 @@ from obo_bench.practice.overlay import write_overlay
 from obo_bench.practice.seed import make_seed_checkout
 from obo_bench.practice.standin import StandIn, StandInConfig
 from obo_bench.practice.tasks import PRACTICE_TASKS
-from obo_bench.programbench.order import ORDER_NAME
+from obo_bench.programbench.admission.order import ORDER_NAME
 
 TIMEOUT_SEC = 1800
 """Deadline of a practice task: its solver needs seconds."""

@@ -11,15 +11,28 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.gateway.attestation import require_attested, runtime_attestation
 from obo_bench.gateway.client import GatewayClient
+from obo_bench.programbench.admission.declared import (
+    Declared,
+    declare,
+    enforce,
+    record_live,
+    weigh_declared,
+    weigh_live,
+)
+from obo_bench.programbench.admission.live_settings import describe_settings, model_slots, read_live_settings
+from obo_bench.programbench.admission.model_slots import MODEL_SLOT
+from obo_bench.programbench.admission.preflight import network_password
+from obo_bench.programbench.admission.readiness import (
+    Readiness,
+    not_ready,
+    read_readiness,
+    require_settings,
+    wait_until_ready,
+)
+from obo_bench.programbench.admission.runtime_migration import ModelNames
+from obo_bench.programbench.admission.settings import SettingsFile
 from obo_bench.programbench.attest import AttestOptions
 from obo_bench.programbench.attest_record import Finding
-from obo_bench.programbench.declared import Declared, declare, enforce, record_live, weigh_declared, weigh_live
-from obo_bench.programbench.live_settings import describe_settings, model_slots, read_live_settings
-from obo_bench.programbench.model_slots import MODEL_SLOT
-from obo_bench.programbench.preflight import network_password
-from obo_bench.programbench.readiness import Readiness, not_ready, read_readiness, require_settings, wait_until_ready
-from obo_bench.programbench.runtime_migration import ModelNames
-from obo_bench.programbench.settings import SettingsFile
 
 
 def examine_server(session: Session, options: AttestOptions, reporter: Reporter) -> None:

@@ -14,17 +14,17 @@ from obo_bench.engine.cleanroom_spec import INSTANCE_LABEL, NONCE_LABEL, RUN_LAB
 from obo_bench.engine.daemon import Engine
 from obo_bench.gateway.admitted import AdmittedServer
 from obo_bench.gateway.client import GatewayClient
-from obo_bench.programbench.admitted_config import AdmittedConfiguration
-from obo_bench.programbench.disk_room import DiskRoom
-from obo_bench.programbench.idle_workers import IdleWorkers
+from obo_bench.programbench.admission.admitted_config import AdmittedConfiguration
+from obo_bench.programbench.admission.disk_room import DiskRoom
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.paths import InstancePaths
-from obo_bench.programbench.spending import Spending
-from obo_bench.programbench.task_name import task_name
+from obo_bench.programbench.solving.idle_workers import IdleWorkers
+from obo_bench.programbench.solving.spending import Spending
+from obo_bench.programbench.solving.task_name import task_name
 
 if TYPE_CHECKING:
-    from obo_bench.programbench.attempt import Attempt
+    from obo_bench.programbench.solving.attempt import Attempt
 
 IMAGE_TAG = "task_cleanroom_v6"
 GRACE_SEC = 900.0

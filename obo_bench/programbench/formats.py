@@ -8,11 +8,11 @@ from obo_bench.core.manifest import RunManifest
 from obo_bench.core.wire_format import WireModel
 from obo_bench.gateway.attestation import Attestation
 from obo_bench.gateway.checkpoint import TaskCheckpoint
+from obo_bench.programbench.admission.order import InstanceOrder
 from obo_bench.programbench.attest_record import AttestRecord
-from obo_bench.programbench.eval_files import EvalProvenance
-from obo_bench.programbench.grade_summary import GradeSummary
-from obo_bench.programbench.order import InstanceOrder
-from obo_bench.programbench.submission import SubmissionRecord
+from obo_bench.programbench.evaluation.eval_files import EvalProvenance
+from obo_bench.programbench.evaluation.grade_summary import GradeSummary
+from obo_bench.programbench.packaging.submission import SubmissionRecord
 
 FORMATS: Mapping[str, type[WireModel]] = {
     "attest": AttestRecord,

@@ -18,13 +18,13 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.signals import untorn
 from obo_bench.engine.cleanroom_spec import NONCE_LABEL, RUN_LABEL
-from obo_bench.programbench.collection_rules import CollectionRules
 from obo_bench.programbench.options import RunOptions
+from obo_bench.programbench.packaging.collection_rules import CollectionRules
 from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
 if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
-    from obo_bench.programbench.schedule import Schedule
+    from obo_bench.programbench.solving.schedule import Schedule
 
 EVALUATOR_CPUS = 4
 """Cores of an evaluator's container, where the engine has so many; the package's own default of 10 fails on less."""
@@ -129,7 +129,7 @@ class _Leftovers:
     @untorn
     def __exit__(self, *ending: object) -> None:
         """Look, and leave it in the manifest; that it cannot be told does not change how the run ended."""
-        from obo_bench.programbench.still_running import still_running
+        from obo_bench.programbench.leftovers.still_running import still_running
 
         with contextlib.suppress(OSError):
             found = [task.document() for task in still_running(self._session.run_root)]
@@ -137,11 +137,11 @@ class _Leftovers:
 
 
 def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResult:
+    from obo_bench.programbench.admission.gates import pass_gates
     from obo_bench.programbench.counts import record_counts
-    from obo_bench.programbench.gates import pass_gates
-    from obo_bench.programbench.image_use import ImageUse
-    from obo_bench.programbench.instance import run_instance
-    from obo_bench.programbench.scheduler import confirm_at_end, run_all
+    from obo_bench.programbench.solving.image_use import ImageUse
+    from obo_bench.programbench.solving.instance import run_instance
+    from obo_bench.programbench.solving.scheduler import confirm_at_end, run_all
 
     context, chosen = pass_gates(session, options, reporter)
     with contextlib.closing(context):
@@ -198,9 +198,9 @@ def _conclude(session: Session, options: RunOptions, counts: dict[str, int]) -> 
 def _evaluate(session: Session, context: "RunContext", rows: dict[str, Row]) -> dict[str, Any]:
     """Grade with the official evaluator; an ungraded submission outranks failed instances (exit 6)."""
     from obo_bench.programbench.context import evaluator_environment
-    from obo_bench.programbench.evaluation_request import EvaluationRequest
-    from obo_bench.programbench.evaluator import evaluate_submissions
-    from obo_bench.programbench.graded_rows import append_grades
+    from obo_bench.programbench.evaluation.evaluation_request import EvaluationRequest
+    from obo_bench.programbench.evaluation.evaluator import evaluate_submissions
+    from obo_bench.programbench.evaluation.graded_rows import append_grades
 
     run_labels = {RUN_LABEL: session.run_root.name, NONCE_LABEL: context.nonce}
     outcome = evaluate_submissions(

@@ -1,0 +1,1 @@
+"""What must be true before a run spends money: settings, models, server, budget, the admitted experiment."""

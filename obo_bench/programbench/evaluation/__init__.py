@@ -1,0 +1,1 @@
+"""The official evaluator, what it leaves behind, and what that means."""

@@ -1,0 +1,1 @@
+"""From a solved workspace to the archive that is handed in."""

@@ -1,0 +1,127 @@
+"""From a task that has been submitted to the row that tells how it ended: watched, cancelled or packaged."""
+
+import time
+from contextlib import suppress
+
+from obo_bench.core.files import write_json
+from obo_bench.core.ledger import Row
+from obo_bench.engine.trouble import is_disk_full
+from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
+from obo_bench.gateway.cost import cost_of, running_cost
+from obo_bench.gateway.errors import GatewayError
+from obo_bench.gateway.lifecycle import TaskLife
+from obo_bench.gateway.outcome import judge
+from obo_bench.gateway.settlement import SettledBy, Settlement
+from obo_bench.gateway.wire import TaskRecord
+from obo_bench.programbench.context import GRACE_SEC
+from obo_bench.programbench.packaging.collection_rules import DEFAULT_PROTECTED_PATHS
+from obo_bench.programbench.packaging.submission import SubmissionFailed, package_workspace
+from obo_bench.programbench.solving.attempt import Attempt
+from obo_bench.programbench.solving.endings import PACKAGING_FAILED
+from obo_bench.programbench.solving.evidence import commands_seen, tool_errors
+from obo_bench.programbench.solving.executor_watch import ExecutorWatch
+from obo_bench.programbench.solving.operator_cancel import cancel_task
+from obo_bench.programbench.solving.reclaim import reclaim_workspace
+from obo_bench.programbench.solving.room import Room, reference_facts
+
+_MAY_STILL_RUN = frozenset({SettledBy.TIMEOUT, SettledBy.UNREACHABLE, SettledBy.DETACHED})
+"""Endings of the watch that are not endings of the task: its container stays."""
+
+
+def watch_task(attempt: Attempt, life: TaskLife, checkpoint: TaskCheckpoint, room: Room | None) -> Row:
+    """Wait for the task to settle and return the attempt's row."""
+    started = time.monotonic()
+    settlement = life.watch(checkpoint, attempt.context.options.timeout_sec + GRACE_SEC)
+    attempt.durations["solve"] = time.monotonic() - started
+    attempt.task_may_live = settlement.by in _MAY_STILL_RUN
+    if settlement.by is SettledBy.FINAL and settlement.record is not None:
+        return _settled(attempt, life, settlement.record, checkpoint, room)
+    if settlement.by is SettledBy.DETACHED and attempt.context.cancelling:
+        end = cancel_task(attempt, checkpoint)
+        return end if isinstance(end, Row) else _settled(attempt, life, end, checkpoint, room)
+    return _unsettled(attempt, settlement, checkpoint)
+
+
+def _unsettled(attempt: Attempt, settlement: Settlement, checkpoint: TaskCheckpoint) -> Row:
+    detail = settlement.detail or f"left to the server as task {checkpoint.task_id}"
+    facts = {"executor": dict(settlement.facts)} if settlement.facts else {}
+    cost = _cost_so_far(attempt, settlement, checkpoint)
+    if not attempt.task_may_live:
+        reclaim_workspace(attempt)
+    return attempt.row("failed", str(settlement.by), error=detail, details={"infrastructure": True, **facts}, cost=cost)
+
+
+def _cost_so_far(attempt: Attempt, settlement: Settlement, checkpoint: TaskCheckpoint) -> dict[str, object]:
+    """Return what a task that did not settle has cost: one that was cancelled has a closed account by now."""
+    record = settlement.record
+    if settlement.by not in _MAY_STILL_RUN:
+        with suppress(GatewayError):
+            record = attempt.context.gateway.task(checkpoint.task_id) or record
+    return (running_cost(record) if record is not None else None) or {}
+
+
+def _settled(
+    attempt: Attempt, life: TaskLife, record: TaskRecord, checkpoint: TaskCheckpoint, room: Room | None
+) -> Row:
+    context, paths = attempt.context, attempt.context.paths(attempt.id)
+    write_json(paths.result, context.session.redactor.document(record.model_dump()))
+    outcome = judge(record)
+    cost = cost_of(record, life.final_cost(checkpoint.task_id))
+    trouble = _executor_trouble(attempt, life, room, checkpoint.task_id)
+    details = {
+        "task_id": checkpoint.task_id,
+        "server_reason": outcome.reason,
+        "infrastructure": outcome.infrastructure,
+        "degraded": outcome.degraded or trouble is not None,
+        "protection": reference_facts(context, attempt.instance)[1],
+        "cleanroom_trouble": trouble,
+        "commands": commands_seen(room),
+        "tool_errors": context.session.redactor.document(tool_errors(record)),
+    }
+    reclaim_workspace(attempt)
+    if not outcome.completed:
+        return attempt.row("failed", outcome.reason, error=(record.result or "")[:500], details=details, cost=cost)
+    return _package(attempt, details, cost)
+
+
+def _executor_trouble(attempt: Attempt, life: TaskLife, room: Room | None, task_id: str) -> str | None:
+    if room is None:
+        return None if attempt.seen_healthy else "the cleanroom was gone when the task was picked up"
+    trouble = life.executor_trouble(task_id)
+    return trouble.detail if trouble is not None else None
+
+
+def _package(attempt: Attempt, details: dict[str, object], cost: dict[str, object]) -> Row:
+    context, paths = attempt.context, attempt.context.paths(attempt.id)
+    started = time.monotonic()
+    try:
+        submission = package_workspace(
+            paths.workspace,
+            paths.directory,
+            protected_paths=context.options.protected_paths or DEFAULT_PROTECTED_PATHS,
+            reference_sha256=reference_facts(context, attempt.instance)[0] or None,
+        )
+    except (SubmissionFailed, OSError) as error:
+        details["disk_full"] = is_disk_full(error)
+        return attempt.row("failed", PACKAGING_FAILED, error=str(error), details=details, cost=cost)
+    attempt.durations["package"] = time.monotonic() - started
+    return attempt.row(
+        "completed", "submission_prepared", details=details, submission_sha256=submission.sha256, cost=cost
+    )
+
+
+def life_of(attempt: Attempt, room: Room | None, *, begun: bool) -> TaskLife:
+    """Return what drives the attempt's task; `room` is None where its container is gone.
+
+    `begun` says that the task may have run commands before.
+    """
+    context = attempt.context
+    watch = ExecutorWatch(room.cleanroom, context.gateway, context.reporter, begun=begun) if room is not None else None
+    return TaskLife(
+        context.gateway,
+        CheckpointFile(context.paths(attempt.id).checkpoint),
+        context.reporter,
+        subject=attempt.id,
+        stop=context.stop,
+        executor=watch,
+    )
