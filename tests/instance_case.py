@@ -16,6 +16,7 @@ from obo_bench.gateway.client import GatewayClient
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.solving.decision import Decision, decide
+from obo_bench.programbench.solving.spending import Spending
 from tests.task_server import TaskServer, task_server
 
 IID = "a__b.0000001"
@@ -30,6 +31,7 @@ class Case:
         self.paths.directory.mkdir(parents=True)
         self.options = RunOptions(repo_dir=root, run_root=root, settings_path=root)
         self.client = GatewayClient(server.url, deadline_sec=5)
+        self.ceiling_usd: float | None = None
 
     def row(self, status: Any, reason: str, attempt: int = 1, sha256: str = "", **details: Any) -> None:
         Ledger(self.paths.run_root, "test", Redactor()).append(
@@ -50,7 +52,10 @@ class Case:
     def decide(self, *retry: str, redo: bool = False) -> Decision:
         options = replace(self.options, retry=retry, redo_existing=redo)
         context = SimpleNamespace(
-            paths=partial(InstancePaths, self.paths.run_root), options=options, gateway=self.client
+            paths=partial(InstancePaths, self.paths.run_root),
+            options=options,
+            gateway=self.client,
+            spending=Spending(ceiling_usd=self.ceiling_usd, client=self.client),
         )
         return decide(cast("Any", context), IID)
 

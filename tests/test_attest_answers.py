@@ -152,7 +152,9 @@ def test_the_record_is_written_as_a_document(checkout: Path, tmp_path: Path, ser
     assert done.status == 0, done.stderr
     assert json.loads(file.read_text()) == done.envelope["result"]
     assert file.read_text().endswith("}\n")
-    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    beside = tmp_path / "beside"
+    beside.touch()
+    assert file.stat().st_mode == beside.stat().st_mode, "whoever names a file decides by his umask who may read it"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
@@ -198,6 +200,19 @@ def test_an_output_never_replaces_a_file_of_a_run(checkout: Path, tmp_path: Path
     assert (done.status, done.envelope["refusal"]["reason"]) == (5, "output_unwritable")
     assert "a run's own file" in done.envelope["refusal"]["message"]
     assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["instance_order.json", "one/submission.json", "manifests/x.json"])
+def test_an_output_never_replaces_a_file_of_another_run(
+    checkout: Path, tmp_path: Path, serve: Serve, name: str
+) -> None:
+    other = tmp_path / "runs" / "programbench" / "other"
+    (other / name).parent.mkdir(parents=True)
+    (other / "run_manifest.json").write_text("{}")
+    (other / name).write_text("evidence")
+    done = attest(checkout, tmp_path, serve(), "--output", other / name, "--json")
+    assert (done.status, done.envelope["refusal"]["reason"]) == (5, "output_unwritable")
+    assert (other / name).read_text() == "evidence"
 
 
 @pytest.mark.parametrize("value", ["1", "true", "YES", "True"])

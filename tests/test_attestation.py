@@ -62,6 +62,7 @@ NO_IDENTITY = {
     "two lines": says("6.75.0\n6.75.1"),
     "a control sequence": says("6.75.0\x1b[2K"),
     "half a character": says("6.75.0\ud800"),
+    "bytes that are no text": http("200 OK", b'{"runtime_version": "6.75.0\xff"}'),
     "HTML": http("200 OK", b"<html>6.75.0</html>", "Content-Type: text/html"),
     "empty answer": http("200 OK", b""),
     "huge": http("200 OK", b'{"runtime_version": "6.75.0", "x": "' + b"x" * SMALL_ANSWER + b'"}'),

@@ -110,6 +110,7 @@ def test_nobody_answers() -> None:
             openrouter_key_remaining(KEY, base_url=url)
         refused.value.settle()
         assert refused.value.reason == "budget_unreadable"
+        assert "check the network" in refused.value.remedy, "another key would not help"
 
 
 def test_an_answer_that_never_ends_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,5 +117,7 @@ def test_only_new_tasks_are_what_a_spent_budget_forbids(case: Case) -> None:
 
 def test_a_dry_run_sees_a_task_even_behind_a_damaged_checkpoint(case: Case) -> None:
     case.paths.checkpoint.write_bytes(b"{")
-    with pytest.raises(PreflightRefused, match="would disturb"):
+    with pytest.raises(PreflightRefused, match="would disturb") as raised:
         refuse_dry_run_over_tasks(case.paths.run_root, [IID])
+    # No flag waives it.
+    assert "--accept-config-change" not in raised.value.remedy

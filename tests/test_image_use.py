@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from obo_bench.core.ledger import Row
+from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.engine.daemon import Engine, connect_engine
 from obo_bench.engine.images import (
@@ -106,10 +107,10 @@ def test_only_an_image_that_nothing_else_needs_is_removed(engine: Engine, named:
 class Run:
     """As much of a run as the use of images needs."""
 
-    def __init__(self, engine: Engine, root: Path, *, evaluate: bool = False) -> None:
+    def __init__(self, engine: Engine, root: Path, *, evaluate: bool = False, dry_run: bool = False) -> None:
         self.engine, self.reporter = engine, SilentReporter()
         self.session = SimpleNamespace(run_root=root)
-        self.options = SimpleNamespace(rm_images=True, evaluate=evaluate)
+        self.options = SimpleNamespace(rm_images=True, evaluate=evaluate, dry_run=dry_run)
         self.images: dict[str, dict[str, object]] = {}
         self.attempts: dict[str, Any] = {}
 
@@ -175,6 +176,33 @@ def test_an_evaluation_to_come_keeps_the_images_until_it_is_over(
         run.solve(uses, one)
         assert run.removal("a") is None
         uses.remove_rest()
+    assert run.removal("a") == "removed"
+
+
+def test_what_an_instance_pulled_before_it_ended_the_run_goes_in_a_later_invocation(
+    engine: Engine, named: list[str], tmp_path: Path
+) -> None:
+    def refused(context: Any, instance: Instance) -> Row:
+        name = f"{instance.image_name}:task_cleanroom_v6"
+        context.images[instance.instance_id] = ensure_image(engine, name, "missing", SilentReporter()).facts()
+        raise PreflightRefused("workspace_not_visible", "not seen")
+
+    with serving(secrets.token_bytes(8)) as host:
+        one = instance("a", host)
+        named.append(f"{host}/some/image:task_cleanroom_v6")
+        run, later = Run(engine, tmp_path), Run(engine, tmp_path)
+        with pytest.raises(PreflightRefused):
+            run.uses(one).releasing(refused)(cast("Any", run), one)
+        later.solve(later.uses(one), one)
+    assert later.removal("a") == "removed"
+
+
+def test_a_dry_run_waits_for_no_evaluation(engine: Engine, named: list[str], tmp_path: Path) -> None:
+    with serving(secrets.token_bytes(8)) as host:
+        one = instance("a", host)
+        named.append(f"{host}/some/image:task_cleanroom_v6")
+        run = Run(engine, tmp_path, evaluate=True, dry_run=True)
+        run.solve(run.uses(one), one)
     assert run.removal("a") == "removed"
 
 

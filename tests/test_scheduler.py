@@ -4,7 +4,6 @@ import errno
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,13 +13,11 @@ from obo_bench.core.ledger import LedgerUnwritable, Row, read_rows
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.core.session import Session, benchmark_session
-from obo_bench.gateway.errors import GatewayUnreachable
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.solving import scheduler
 from obo_bench.programbench.solving.attempt import Attempt, AttemptAbandoned
-from obo_bench.programbench.solving.idle_workers import IdleWorkers
 from obo_bench.programbench.solving.scheduler import run_all
 from obo_bench.programbench.solving.task_name import LONGEST, task_name
 
@@ -70,9 +67,10 @@ def test_one_that_hangs_blocks_no_other_and_the_ledger_is_in_the_order_of_comple
     def solve(context: RunContext, instance: Instance) -> Row:
         if instance.instance_id == "slow":
             assert others_done.wait(20)
+        row = begun(context, instance).row("completed", "submission_prepared")
         if instance.instance_id == "d":
             others_done.set()
-        return begun(context, instance).row("completed", "submission_prepared")
+        return row
 
     with benchmark_session(request_of_a_run) as session:
         run_all(context_of(session, workers=2), instances("slow", "a", "b", "c", "d"), solve)
@@ -180,76 +178,6 @@ def test_a_worker_that_does_not_come_back_is_not_waited_for_and_writes_no_row_af
     release.set()
     assert late.wait(20)
     assert len(written(session)) == 2
-
-
-class Server:
-    """As much of an admitted server as the turnstile asks."""
-
-    def __init__(self, idle: int) -> None:
-        self.idle, self.client, self.confirmed = idle, self, 0
-
-    def state(self) -> Any:
-        if self.idle < 0:
-            raise GatewayUnreachable("away")
-        return SimpleNamespace(ready=True, idle_workers=self.idle)
-
-    def confirm(self, closed: threading.Event) -> bool:
-        self.confirmed += 1
-        self.idle = 1
-        return not closed.is_set()
-
-
-def test_a_submission_that_hangs_takes_one_worker_and_no_more() -> None:
-    turnstile, server, closed = IdleWorkers(), cast("Any", Server(idle=2)), threading.Event()
-    hanging, release, second = threading.Event(), threading.Event(), threading.Event()
-
-    def hang() -> None:
-        with turnstile.reserve(server, closed, SilentReporter()) as got:
-            assert got
-            hanging.set()
-            release.wait(20)
-
-    def third() -> None:
-        with turnstile.reserve(server, closed, SilentReporter()):
-            second.set()
-
-    thread = threading.Thread(target=hang)
-    thread.start()
-    assert hanging.wait(20)
-    with turnstile.reserve(server, closed, SilentReporter()) as got:
-        assert got
-        waiting = threading.Thread(target=third)
-        waiting.start()
-        # Both idle workers are spoken for, whatever the server says of the tasks that it has not seen yet.
-        assert not second.wait(1.5)
-    assert second.wait(20)
-    release.set()
-    thread.join(20)
-    waiting.join(20)
-
-
-def test_nobody_waits_for_a_worker_once_the_run_is_closed() -> None:
-    turnstile, server, closed = IdleWorkers(), cast("Any", Server(idle=0)), threading.Event()
-    answers: list[bool] = []
-
-    def wait() -> None:
-        with turnstile.reserve(server, closed, SilentReporter()) as got:
-            answers.append(got)
-
-    threads = [threading.Thread(target=wait) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    closed.set()
-    for thread in threads:
-        thread.join(20)
-    assert answers == [False, False, False]
-
-
-def test_a_server_that_cannot_tell_its_load_is_asked_who_it_is() -> None:
-    server = Server(idle=-1)
-    with IdleWorkers().reserve(cast("Any", server), threading.Event(), SilentReporter()) as got:
-        assert got
-    assert server.confirmed == 1
 
 
 def test_a_task_id_keeps_its_attempt_and_its_instance_apart_at_any_length() -> None:

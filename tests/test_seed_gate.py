@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from obo_bench.core.admission import SeedDemands
+from obo_bench.core.seed import reread
 from obo_bench.core.seed.gate import SeedReport, examine_seed
-from tests.seeds import honest, seen, shapes, unseen  # noqa: F401  # importing them fills the table
-from tests.seeds.checkouts import SITUATIONS, Situation, make_repository, plain_status
+from tests.conftest import git
+from tests.seeds import forged, honest, seen, shapes, unseen  # noqa: F401  # importing them fills the table
+from tests.seeds.checkouts import SITUATIONS, Situation, make_old, make_repository, plain_status
 
 TAMPERED = [situation for situation in SITUATIONS if situation.reason]
 HONEST = [situation for situation in SITUATIONS if not situation.reason]
@@ -62,3 +64,17 @@ def test_an_honest_checkout_is_clean(repo: Path, situation: Situation) -> None:
 def test_the_table_is_large_enough() -> None:
     assert len(TAMPERED) >= 25
     assert len(HONEST) >= 10
+
+
+def test_a_module_does_not_escape_by_growing(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reread, "_MOST_BYTES", 2000)
+    unseen.lie_to_the_index(repo)
+    (repo / "pkg/core.py").write_text("answer = 43\n" + " " * 2000)
+    make_old(repo / "pkg/core.py")
+    git(repo, "add", "pkg/core.py")
+    (repo / ".git/info/attributes").unlink()
+    git(repo, "config", "--remove-section", "filter.lie")
+    assert plain_status(repo) == ""
+    assert examined(repo).seed_gate.reason == "seed_hidden_changes"
+    monkeypatch.setattr(reread, "_MOST_BYTES", 10)
+    assert examined(repo).source.contents_read is False

@@ -30,7 +30,7 @@ def body(how: str) -> None:
     request = AdmissionRequest("b", "c", Path(sys.argv[2]), Path(sys.argv[3]))
     with benchmark_session(request) as session:
         session.gates_passed()
-        exec(how)
+        exec(how, {**globals(), **locals()})
 
 cli.app = app
 sys.argv, rest = [sys.argv[0], *sys.argv[1:]], sys.argv

@@ -55,7 +55,9 @@ class AdmittedServer:
             identity = read_identity(client)
         except GatewayError as error:
             raise RuntimeAttestationRefused(
-                "runtime_unreachable", f"the server at {client.base_url!r} answered, but not any more: {error}"
+                "runtime_unreachable",
+                f"the server at {client.base_url!r} answered, but not any more: {error}",
+                evidence={"base_url": client.base_url, "why": str(error)},
             ) from error
         server = cls(client, replace(identity, runtime_version=runtime_version), reporter, record_event)
         server._judge(identity)
@@ -86,7 +88,9 @@ class AdmittedServer:
                 why = str(error)
             if time.monotonic() > give_up:
                 raise RuntimeAttestationRefused(
-                    "runtime_unreachable", f"no server answered for {self._outage_sec:.0f} s: {why}"
+                    "runtime_unreachable",
+                    f"no server answered for {self._outage_sec:.0f} s: {why}",
+                    evidence={"base_url": self.client.base_url, "why": why, "admitted": self._expected.facts()},
                 )
             if not told:
                 self._reporter.event(f"waiting up to {self._outage_sec:.0f} s for the server: {why}")

@@ -11,6 +11,8 @@ from typing import Any
 DEEPEST = 64
 """Levels that are kept; the recorded answers have up to nine."""
 CUT = "[cut: nested too deeply]"
+REPLACEMENT = "\ufffd"
+"""What stands for whatever was not text."""
 _LARGEST_INTEGER = 2**63 - 1
 _LONGEST_TEXT = 4000
 _MOST_ENTRIES = 100

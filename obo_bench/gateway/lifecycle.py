@@ -9,7 +9,7 @@ from typing import Any
 from obo_bench.core.reporter import Reporter
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.client import GatewayClient
-from obo_bench.gateway.errors import GatewayError, GatewayRefused, GatewayUnreachable
+from obo_bench.gateway.errors import GatewayError, GatewayRefused
 from obo_bench.gateway.settlement import Executor, ExecutorTrouble, SettledBy, Settlement
 from obo_bench.gateway.wire import TaskRecord
 
@@ -23,6 +23,7 @@ LOST_CHECK_SEC = 8.0
 WATCH_SEC = 3.0
 """How often the container is looked at."""
 SUBMIT_TRIES = 5
+SUBMIT_PAUSE_SEC = 2.0
 RETIRE_SEC = 30.0
 """A cancelled task is over within seconds; after this it counts as live."""
 RETIRE_POLL_SEC = 0.3
@@ -64,17 +65,11 @@ class TaskLife:
         for _ in range(SUBMIT_TRIES - 1):
             try:
                 return self._submit_once(body, checkpoint)
-            except GatewayUnreachable as error:
+            except GatewayError as error:
                 if self._stop.is_set():
                     raise
-                self._say(f"the answer to the submission was lost ({error}); asking whether it arrived")
-            except GatewayRefused as refused:
-                if refused.status != 503:
-                    raise TaskRejected(refused.text) from refused
-                if self._stop.is_set():
-                    raise
-                self._say(f"the server cannot take the task yet: {refused.text}")
-            self._stop.wait(2.0)
+                self._say(f"it is not certain that the task has arrived ({error}); asking the server")
+            self._stop.wait(SUBMIT_PAUSE_SEC)
         return self._submit_once(body, checkpoint)
 
     def watch(self, checkpoint: TaskCheckpoint, timeout_sec: float) -> Settlement:
@@ -109,19 +104,20 @@ class TaskLife:
     def _submit_once(self, body: Mapping[str, Any], checkpoint: TaskCheckpoint) -> TaskCheckpoint:
         # After a lost answer (or a restart) the task may be there already; only the server knows.
         known = self._client.task(checkpoint.task_id)
-        if known is None:
-            try:
-                status = self._client.create_task(body).status
-            except GatewayRefused as refused:
-                if refused.status != 409:
-                    raise
-                known = self._client.task(checkpoint.task_id)
-                if known is None:
-                    raise TaskRejected(refused.text) from refused
-                status = known.status
-        else:
-            status = known.status
+        status = known.status if known is not None else self._create(body, checkpoint.task_id)
         return self._checkpoints.write(checkpoint.model_copy(update={"status": status or "scheduled"}))
+
+    def _create(self, body: Mapping[str, Any], task_id: str) -> str:
+        """Return the new task's status; a failure of the server, or of a proxy, does not say that there is none."""
+        try:
+            return self._client.create_task(body).status
+        except GatewayRefused as refused:
+            if refused.status >= 500:
+                raise
+            known = self._client.task(task_id) if refused.status == 409 else None
+            if known is None:
+                raise TaskRejected(refused.text) from refused
+            return known.status
 
     def _look(self, checkpoint: TaskCheckpoint, watch: "_Watch") -> Settlement | None:
         try:

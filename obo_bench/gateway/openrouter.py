@@ -41,7 +41,10 @@ def openrouter_key_remaining(
     url = _base_url(base_url, environ)
     try:
         return _remaining(_ask(url, "/key", _usable(key)))
-    except (GatewayError, ValueError) as error:
+    except GatewayError as error:
+        remedy = f"check the network, the proxy and {URL_VARIABLE}, or leave --min-budget-usd out"
+        _refuse(key, url, f"{url}/key: {error}", remedy)
+    except ValueError as error:
         _refuse(key, url, f"{url}/key: {error}")
 
 
@@ -138,12 +141,13 @@ def _base_url(explicit: str | None, environ: Mapping[str, str]) -> str:
     return url
 
 
-def _refuse(key: str, url: str, why: str) -> NoReturn:
+def _refuse(key: str, url: str, why: str, remedy: str | None = None) -> NoReturn:
     why = _without(key, why)
     raise PreflightRefused(
         "budget_unreadable",
         f"what the OpenRouter key may still spend cannot be read: {why}",
         evidence={"base_url": url, "why": why},
+        remedy=remedy,
     ) from None
 
 

@@ -15,7 +15,7 @@ from pydantic import (
     field_validator,
 )
 
-from obo_bench.gateway.foreign_json import excerpt
+from obo_bench.gateway.foreign_json import REPLACEMENT, excerpt
 
 FINAL_STATUSES = frozenset({"completed", "failed", "cancelled", "rejected_duplicate"})
 """The only statuses that never change again."""
@@ -37,9 +37,10 @@ class Health(_Wire):
 
     @property
     def claimed_version(self) -> str | None:
-        """The version that can be compared; None for a claim that is blank, too long or not printable."""
+        """The version that can be compared; None for a claim that is blank, too long, not printable or not text."""
         claim = (self.runtime_version or "").strip()
-        return claim if 0 < len(claim) <= LONGEST_VERSION and claim.isprintable() else None
+        whole = claim.isprintable() and REPLACEMENT not in claim
+        return claim if 0 < len(claim) <= LONGEST_VERSION and whole else None
 
 
 class State(_Wire):

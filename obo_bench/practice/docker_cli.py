@@ -53,4 +53,6 @@ def remove_images(names: Sequence[str]) -> None:
 def require_engine() -> None:
     """Raise PreflightRefused when no engine answers."""
     if complaint := engine_complaint():
-        raise PreflightRefused("engine_unreachable", f"no container engine answers: {complaint}")
+        raise PreflightRefused(
+            "engine_unreachable", f"no container engine answers: {complaint}", evidence={"complaint": complaint}
+        )

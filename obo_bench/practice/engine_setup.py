@@ -54,7 +54,12 @@ def ensure_engine(setup: bool, reporter: Reporter) -> None:
 
 def _refuse(complaint: str, remedy: str) -> None:
     if complaint:
-        raise PreflightRefused("engine_unreachable", f"no container engine answers ({complaint}); {remedy}")
+        raise PreflightRefused(
+            "engine_unreachable",
+            f"no container engine answers: {complaint}",
+            evidence={"complaint": complaint},
+            remedy=remedy,
+        )
     raise PracticeSetupError("git is not installed", remedy)
 
 

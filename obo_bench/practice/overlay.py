@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -36,7 +37,11 @@ def write_overlay(destination: Path, tasks: Sequence[PracticeTask]) -> dict[str,
 def _package_files() -> Iterator[tuple[str, bytes]]:
     spec = importlib.util.find_spec("programbench")
     if spec is None or spec.origin is None:
-        raise PreflightRefused("dataset_unavailable", "the programbench package is not installed in this Python")
+        raise PreflightRefused(
+            "dataset_unavailable",
+            "the programbench package is not installed in this Python",
+            evidence={"python": sys.executable},
+        )
     top = Path(spec.origin).parent
     for directory, names, entries in os.walk(top):
         here = Path(directory)

@@ -12,7 +12,7 @@ from typing import Any
 from obo_bench import __version__
 from obo_bench.core import ending
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
-from obo_bench.core.files import write_json
+from obo_bench.core.files import json_bytes, write_bytes
 from obo_bench.core.ledger import LEDGER_NAME
 from obo_bench.core.manifest import MANIFEST_NAME
 from obo_bench.core.refusals import PreflightRefused, Refusal
@@ -110,7 +110,8 @@ def _write_record(output: Path, manifest: Mapping[str, Any]) -> None:
     target = output.resolve()  # renaming over a link would destroy it
     try:
         _check_replaceable(target, Path(manifest["run_root"]).resolve())
-        write_json(target, record_of(manifest).document())
+        # A file that the operator named is his to share: his umask decides.
+        write_bytes(target, json_bytes(record_of(manifest).document()), mode=0o666)
     except OSError as error:
         raise PreflightRefused(
             "output_unwritable",
@@ -121,7 +122,8 @@ def _write_record(output: Path, manifest: Mapping[str, Any]) -> None:
 
 def _check_replaceable(target: Path, run_root: Path) -> None:
     """Nothing but the seam writes into a run root, nobody replaces a manifest or a ledger, and devices stay devices."""
-    if target.is_relative_to(run_root) or target.name in (MANIFEST_NAME, LEDGER_NAME):
+    in_a_run = target.is_relative_to(run_root) or any((above / MANIFEST_NAME).exists() for above in target.parents)
+    if in_a_run or target.name in (MANIFEST_NAME, LEDGER_NAME):
         raise OSError("it would replace a run's own file")
     if target.exists() and not target.is_file():
         raise OSError("it is not a regular file")

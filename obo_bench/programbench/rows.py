@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.ledger import Row, Status
 from obo_bench.core.wire_format import LaterWord
+from obo_bench.programbench.paths import InstancePaths
+from obo_bench.programbench.solving.endings import last_ending
 
 if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
@@ -27,6 +29,8 @@ def append_row(
 ) -> Row:
     """Write one row in both ledgers, tell the operator, and return it."""
     paths = context.paths(instance_id)
+    if status in ("not_attempted", "blocked"):
+        submission_sha256, official_eval_status = _still_there(paths) or (submission_sha256, official_eval_status)
     row = context.session.ledger.append(
         Row(
             benchmark=BENCHMARK,
@@ -47,6 +51,14 @@ def append_row(
     context.note(row)
     context.reporter.event(f"{status} ({reason}){': ' + error if error else ''}", instance_id)
     return row
+
+
+def _still_there(paths: InstancePaths) -> tuple[str, str] | None:
+    """Return hash and evaluation of an archive that nothing has touched: the last row must not hide finished work."""
+    if not paths.submission.is_file():
+        return None
+    row = last_ending(paths)
+    return (row.submission_sha256, row.official_eval_status) if row is not None and row.submission_sha256 else None
 
 
 def repeat_row(context: "RunContext", earlier: Row, status: Status | LaterWord, reason: str, why: str) -> Row:

@@ -172,7 +172,11 @@ def _take_over_ledger(session: Session, reporter: Reporter) -> None:
     try:
         notices = session.ledger.take_over()
     except LedgerUnwritable as error:
-        raise PreflightRefused("run_root_unwritable", f"the ledger cannot be written: {error}") from error
+        raise PreflightRefused(
+            "run_root_unwritable",
+            f"the ledger cannot be written: {error}",
+            evidence={"ledger": str(session.ledger.path), "why": str(error)},
+        ) from error
     for notice in notices:
         reporter.event(notice)
 

@@ -88,7 +88,11 @@ def read_ids(path: Path) -> tuple[str, ...]:
         ) from error
     ids = tuple(name for line in lines if (name := line.partition("#")[0].strip()))
     if not ids:
-        raise PreflightRefused("ids_file_unreadable", f"--ids-file {str(path)!r} names no instance")
+        raise PreflightRefused(
+            "ids_file_unreadable",
+            f"--ids-file {str(path)!r} names no instance",
+            evidence={"ids_file": str(path), "lines": len(lines)},
+        )
     return ids
 
 

@@ -67,7 +67,7 @@ def the_git_directory_itself(repo: Path) -> Path:
 @expecting("seed_not_toplevel")
 def a_work_tree_that_is_another_directory(repo: Path) -> None:
     git(repo, "clone", "-q", ".", "../clean")
-    git(repo, "config", "core.seed.worktree", str(repo.parent / "clean"))
+    git(repo, "config", "core.worktree", str(repo.parent / "clean"))
 
 
 @expecting("seed_status_unavailable")

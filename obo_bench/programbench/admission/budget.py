@@ -80,5 +80,7 @@ def _key(settings: SettingsFile, environ: Mapping[str, str]) -> tuple[str, str]:
     if in_environment := environ.get(KEY_NAME, "").strip():
         return in_environment, "environment"
     raise PreflightRefused(
-        "budget_unreadable", f"--min-budget-usd needs a key: {KEY_NAME} is neither in the settings nor the environment"
+        "budget_unreadable",
+        f"--min-budget-usd needs a key: {KEY_NAME} is neither in the settings nor the environment",
+        evidence={"settings_path": str(settings.path), "settings_present": settings.present},
     )

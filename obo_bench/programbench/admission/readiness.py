@@ -95,4 +95,8 @@ def require_settings(url: str, found: LiveSettings) -> Mapping[str, Any]:
 
 
 def _auth_required(url: str, why: str) -> PreflightRefused:
-    return PreflightRefused("gateway_auth_required", f"the server at {url!r} asks for its network password: {why}")
+    return PreflightRefused(
+        "gateway_auth_required",
+        f"the server at {url!r} asks for its network password: {why}",
+        evidence={"base_url": url, "why": why},
+    )

@@ -82,7 +82,11 @@ def live_objection(declared: str | None, live: Mapping[str, Any], normalize: Nor
     """Say whether the live server solves with another model than the declared one, or nobody names any."""
     running = model_slots(live).get(MODEL_SLOT)
     if not declared and not running:
-        return Objection("solve_model_undeclared", f"neither {FLAG}, the settings nor the live server name a model")
+        return Objection(
+            "solve_model_undeclared",
+            f"neither {FLAG}, the settings nor the live server name a model",
+            evidence={"declared": None, "live": None, "slot": MODEL_SLOT},
+        )
     if not declared or (
         running and _same(declared, running, direct_provider(live, {}, counts_minimax=counts_minimax(live)), normalize)
     ):

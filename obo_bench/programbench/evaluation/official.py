@@ -69,11 +69,11 @@ def identify_evaluator(environ: Mapping[str, str]) -> EvaluatorIdentity:
     overlay = [entry for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     spec = PathFinder.find_spec("programbench", [*overlay, *sys.path])
     if spec is None or spec.origin is None:
-        raise PreflightRefused("evaluator_unavailable", f"{sys.executable} cannot import programbench")
+        raise _unavailable(f"{sys.executable} cannot import programbench", search_path=[*overlay, *sys.path])
     try:
         version = metadata.version("programbench")
     except metadata.PackageNotFoundError as error:
-        raise PreflightRefused("evaluator_unavailable", f"{sys.executable} has no programbench installed") from error
+        raise _unavailable(f"{sys.executable} has no programbench installed", package=spec.origin) from error
     return EvaluatorIdentity(version, Path(spec.origin).resolve().parent / "data" / "tasks", _docker_client(environ))
 
 
@@ -81,8 +81,12 @@ def _docker_client(environ: Mapping[str, str]) -> str:
     name = environ.get(DOCKER_VARIABLE) or "docker"
     found = shutil.which(name, path=environ.get("PATH"))
     if found is None:
-        raise PreflightRefused("evaluator_unavailable", f"the docker client {name!r} is not an executable on PATH")
+        raise _unavailable(f"the docker client {name!r} is not an executable on PATH", path=environ.get("PATH"))
     return str(Path(found).absolute())
+
+
+def _unavailable(message: str, **evidence: object) -> PreflightRefused:
+    return PreflightRefused("evaluator_unavailable", message, evidence=evidence)
 
 
 def preflight_evaluator(environ: Mapping[str, str]) -> EvaluatorIdentity:
@@ -101,10 +105,10 @@ def _probe(argv: list[str], environ: Mapping[str, str]) -> bytes:
     try:
         done = ask(argv, environ, _PROBE_TIMEOUT_SEC)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise PreflightRefused("evaluator_unavailable", f"{argv[0]} does not run: {error}") from error
+        raise _unavailable(f"{argv[0]} does not run: {error}", argv=argv) from error
     if done.returncode:
         words = done.stderr[-500:].decode("utf-8", "replace").strip()
-        raise PreflightRefused("evaluator_unavailable", f"{argv[0]} ended with status {done.returncode}: {words}")
+        raise _unavailable(f"{argv[0]} ended with status {done.returncode}: {words}", argv=argv, status=done.returncode)
     return done.stdout
 
 

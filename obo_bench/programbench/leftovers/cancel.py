@@ -90,7 +90,9 @@ def _server(run: RecordedRun, url: str | None) -> RunServer:
     try:
         return RunServer(run, url)
     except GatewayError as error:
-        raise PreflightRefused("gateway_not_ready", str(error), remedy="name it with --ouroboros-url") from error
+        raise PreflightRefused(
+            "gateway_not_ready", str(error), evidence={"why": str(error)}, remedy="name it with --ouroboros-url"
+        ) from error
 
 
 def _on_record(paths: InstancePaths, task: TaskCheckpoint) -> CancelledInstance | None:

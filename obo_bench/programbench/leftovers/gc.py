@@ -137,7 +137,9 @@ def _leftovers(engine: Engine, nonce: str | None) -> list[Leftover]:
         return find_leftovers(engine, nonce)
     except (DockerException, OSError) as error:
         raise PreflightRefused(
-            "engine_unreachable", f"the engine at {engine.endpoint} does not list what it has: {error}"
+            "engine_unreachable",
+            f"the engine at {engine.endpoint} does not list what it has: {error}",
+            evidence={"endpoint": engine.endpoint, "why": str(error)},
         ) from error
 
 

@@ -138,7 +138,9 @@ def hold_run(run: RecordedRun, command: str) -> Iterator[str]:
         raise _locked(run, _mapping(refusal.evidence.get("owner"))) from refusal
     except OSError as error:
         raise PreflightRefused(
-            "run_root_unwritable", f"the run {str(run.root)!r} cannot be locked: {error.strerror or error}"
+            "run_root_unwritable",
+            f"the run {str(run.root)!r} cannot be locked: {error.strerror or error}",
+            evidence={"run_root": str(run.root), "why": error.strerror or str(error)},
         ) from error
     try:
         yield invocation

@@ -91,7 +91,9 @@ class RunServer:
         except GatewayRefused as refused:
             if refused.status == 401:
                 raise PreflightRefused(
-                    "gateway_auth_required", f"the server at {self.address!r} asks for its network password"
+                    "gateway_auth_required",
+                    f"the server at {self.address!r} asks for its network password",
+                    evidence={"base_url": self.address, "why": str(refused)},
                 ) from refused
             raise _cannot_be_asked(self.address, refused) from refused
         except GatewayError as error:

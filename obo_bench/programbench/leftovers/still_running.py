@@ -7,9 +7,13 @@ from pathlib import Path
 from obo_bench.core.documents import UnreadableDocument
 from obo_bench.core.ledger import Row
 from obo_bench.gateway.checkpoint import CHECKPOINT_NAME, CheckpointFile, TaskCheckpoint
+from obo_bench.gateway.settlement import SettledBy
 from obo_bench.gateway.wire import FINAL_STATUSES
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.solving.endings import REATTACHABLE, last_ending
+
+_CANCELLED_BY_US = frozenset({SettledBy.EXECUTOR_LOST, SettledBy.EXECUTOR_NOT_REACHED, SettledBy.BUDGET_PAUSED})
+"""Endings by a cancel of ours, which a server that was away has not heard of: the checkpoint tells a confirmed one."""
 
 
 @dataclass(frozen=True)
@@ -53,4 +57,4 @@ def _may_run(paths: InstancePaths, task: TaskCheckpoint) -> bool:
 
 
 def _was_left(row: Row) -> bool:
-    return row.reason_code in REATTACHABLE
+    return row.reason_code in REATTACHABLE or row.reason_code in _CANCELLED_BY_US

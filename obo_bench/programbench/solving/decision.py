@@ -41,6 +41,8 @@ class Step(StrEnum):
     """A new attempt."""
     CANCELLED = "cancelled"
     """Its task is over because an operator asked for that, which is not on record yet."""
+    HELD = "held"
+    """No further task may be paid for, so the one that it has is not ended in favour of another."""
     BLOCK = "block"
     """Whether its task is live cannot be known: nothing is submitted (design I5)."""
 
@@ -107,7 +109,8 @@ class _Task:
         """Return the next step; `anew` says that the operator wants another attempt of a finished instance."""
         options = self.context.options
         if anew or options.redo_existing:
-            return self._again()
+            held = self.context.spending.why_not()
+            return Decision(Step.HELD, self.next_attempt, row=self.row) if held else self._again()
         if self.checkpoint.cancel_asked and not self._is_settled():
             return self._again() if CANCELLED_BY_OPERATOR in options.retry else self._end_for_operator()
         if self.row is not None and is_over(self.row):

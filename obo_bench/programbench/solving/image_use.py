@@ -34,9 +34,11 @@ class ImageUse:
         """
 
         def solve_and_release(context: RunContext, instance: Instance) -> Row:
-            row = solve(context, instance)
-            self._note(instance)
-            if context.options.rm_images and not context.options.evaluate:
+            try:
+                row = solve(context, instance)
+            finally:
+                self._note(instance)
+            if context.options.rm_images and (context.options.dry_run or not context.options.evaluate):
                 self._release(instance)
             return row
 

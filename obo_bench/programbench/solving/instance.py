@@ -1,6 +1,7 @@
 """One instance, from the question whether anything is left to do to its row in the ledger."""
 
 import time
+from contextlib import suppress
 
 from obo_bench.core.files import write_json, write_text
 from obo_bench.core.ledger import Row, Status
@@ -11,8 +12,8 @@ from obo_bench.engine.images import PullAbandoned
 from obo_bench.engine.trouble import engine_errors
 from obo_bench.gateway.checkpoint import TaskCheckpoint
 from obo_bench.gateway.errors import GatewayError
-from obo_bench.gateway.lifecycle import TaskLife, TaskRejected, cancel_quietly, record_of
-from obo_bench.gateway.settlement import SettledBy
+from obo_bench.gateway.lifecycle import TaskLife, TaskRejected, record_of, retire
+from obo_bench.gateway.settlement import SettledBy, Settlement
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.packaging.collection_rules import DEFAULT_PROTECTED_PATHS
@@ -21,6 +22,7 @@ from obo_bench.programbench.solving.attempt import Attempt
 from obo_bench.programbench.solving.decision import Decision, Step, decide
 from obo_bench.programbench.solving.earlier import blocked_row, cancelled_row, record_left_task
 from obo_bench.programbench.solving.endings import PACKAGING_FAILED
+from obo_bench.programbench.solving.idle_workers import NoWorkers
 from obo_bench.programbench.solving.instruction import render_instruction
 from obo_bench.programbench.solving.reclaim import reclaim_workspace
 from obo_bench.programbench.solving.room import (
@@ -32,7 +34,7 @@ from obo_bench.programbench.solving.room import (
     prepare_room,
     reason_of,
 )
-from obo_bench.programbench.solving.settle import life_of, watch_task
+from obo_bench.programbench.solving.settle import ended_row, life_of, watch_task
 from obo_bench.programbench.solving.spending import STOPPED_BUDGET
 from obo_bench.programbench.solving.task_body import build_task_body
 
@@ -60,7 +62,7 @@ def run_instance(context: RunContext, instance: Instance) -> Row:
     except GatewayError as error:
         # Whether a task is live is not known, so none is submitted (design I5); a resume asks again.
         return attempt.failed(SettledBy.UNREACHABLE, str(error), infrastructure=True)
-    except NotReady as error:
+    except (NotReady, NoWorkers) as error:
         return _blocked(attempt, error.reason, error, infrastructure=error.infrastructure)
     except engine_errors(CleanroomUnfit) as error:
         return _engine_failed(attempt, error)
@@ -114,6 +116,8 @@ def _without_work(attempt: Attempt, decision: Decision) -> Row | None:
     if decision.step is Step.KEEP and row is not None:
         why = f"not solved again without --retry {row.reason_code}"
         return _repeated(attempt, row, row.status, row.reason_code, why)
+    if decision.step is Step.HELD:
+        return attempt.not_attempted(STOPPED_BUDGET)
     if decision.step is Step.BLOCK:
         return blocked_row(attempt, decision)
     return cancelled_row(attempt, decision) if decision.step is Step.CANCELLED else None
@@ -159,16 +163,29 @@ def _attach(attempt: Attempt, checkpoint: TaskCheckpoint) -> Row:
     context.reporter.event(f"going on with task {checkpoint.task_id} ({checkpoint.status})", attempt.id)
     record = record_of(context.gateway, checkpoint)
     if room is None and (record is None or not record.final):
-        cancel_quietly(context.gateway, checkpoint.task_id)
-        attempt.task_may_live = False
-        clear_rooms(context, attempt.instance)
-        return attempt.failed(SettledBy.EXECUTOR_LOST, "the cleanroom of the live task is gone", infrastructure=True)
+        lost = _lost_its_room(attempt, checkpoint)
+        if lost is not None:
+            return lost
     context.workspaces_seen = True
     try:
         return watch_task(attempt, life_of(attempt, room, begun=True), checkpoint, room)
     finally:
         if not attempt.task_may_live:
             clear_rooms(context, attempt.instance)
+
+
+def _lost_its_room(attempt: Attempt, checkpoint: TaskCheckpoint) -> Row | None:
+    """End a live task whose cleanroom is gone and return its row; None when it has completed meanwhile."""
+    context, record = attempt.context, None
+    with suppress(GatewayError):
+        record = retire(context.gateway, checkpoint.task_id)
+    if record is not None and record.status == "completed":
+        return None
+    attempt.task_may_live = False
+    clear_rooms(context, attempt.instance)
+    return ended_row(
+        attempt, Settlement(SettledBy.EXECUTOR_LOST, record, "the cleanroom of the live task is gone"), checkpoint
+    )
 
 
 def _write_task(attempt: Attempt, room: Room) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 from obo_bench.core.files import write_json
 from obo_bench.core.ledger import Row
@@ -39,25 +40,34 @@ def watch_task(attempt: Attempt, life: TaskLife, checkpoint: TaskCheckpoint, roo
     if settlement.by is SettledBy.DETACHED and attempt.context.cancelling:
         end = cancel_task(attempt, checkpoint)
         return end if isinstance(end, Row) else _settled(attempt, life, end, checkpoint, room)
-    return _unsettled(attempt, settlement, checkpoint)
+    if not attempt.task_may_live:
+        settlement = replace(settlement, record=_record_after_cancel(attempt, settlement, checkpoint))
+    if settlement.record is not None and settlement.record.status == "completed":
+        # It was faster than the cancel: what is finished is packaged, with what was wrong on record.
+        return _settled(attempt, life, settlement.record, checkpoint, room)
+    return ended_row(attempt, settlement, checkpoint)
 
 
-def _unsettled(attempt: Attempt, settlement: Settlement, checkpoint: TaskCheckpoint) -> Row:
+def ended_row(attempt: Attempt, settlement: Settlement, checkpoint: TaskCheckpoint) -> Row:
+    """Return the row of a watch that ended before the task had settled by itself."""
     detail = settlement.detail or f"left to the server as task {checkpoint.task_id}"
     facts = {"executor": dict(settlement.facts)} if settlement.facts else {}
-    cost = _cost_so_far(attempt, settlement, checkpoint)
+    record = settlement.record
+    if record is not None and record.final:
+        # Without it, whether the cancelled task still runs would be an open question.
+        ended = {"status": record.status, "task_result": record.excerpt()}
+        CheckpointFile(attempt.context.paths(attempt.id).checkpoint).write(checkpoint.model_copy(update=ended))
     if not attempt.task_may_live:
         reclaim_workspace(attempt)
+    cost = (running_cost(record) if record is not None else None) or {}
     return attempt.row("failed", str(settlement.by), error=detail, details={"infrastructure": True, **facts}, cost=cost)
 
 
-def _cost_so_far(attempt: Attempt, settlement: Settlement, checkpoint: TaskCheckpoint) -> dict[str, object]:
-    """Return what a task that did not settle has cost: one that was cancelled has a closed account by now."""
-    record = settlement.record
-    if settlement.by not in _MAY_STILL_RUN:
-        with suppress(GatewayError):
-            record = attempt.context.gateway.task(checkpoint.task_id) or record
-    return (running_cost(record) if record is not None else None) or {}
+def _record_after_cancel(attempt: Attempt, settlement: Settlement, checkpoint: TaskCheckpoint) -> TaskRecord | None:
+    """Return what the server says of a task that was cancelled: its account is closed by now."""
+    with suppress(GatewayError):
+        return attempt.context.gateway.task(checkpoint.task_id) or settlement.record
+    return settlement.record
 
 
 def _settled(

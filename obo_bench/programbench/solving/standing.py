@@ -17,6 +17,7 @@ def refuse_dry_run_over_tasks(run_root: Path, instance_ids: Sequence[str]) -> No
             "resume_config_mismatch",
             f"a dry run would disturb the {len(submitted)} task(s) that this run has submitted, such as {submitted[0]}",
             evidence={"key": "dry_run", "old": False, "new": True, "submitted": submitted},
+            remedy="give the dry run a --run-id of its own",
         )
 
 
