@@ -1,11 +1,11 @@
 """Many instances, an instant solver and several workers on real Docker: time, memory, and that nothing is missing."""
 
-import os
 import subprocess
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from obo_bench.practice.standin import parse_fault
@@ -62,12 +62,23 @@ def _measured(run: Run, workers: int) -> Ended:
     drains = [threading.Thread(target=pipe.read) for pipe in (process.stdout, process.stderr) if pipe]
     for drain in drains:
         drain.start()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    peak = 0.0
+    while process.poll() is None:
+        peak = max(peak, _peak_mib(process.pid))
+        time.sleep(0.05)
     for drain in drains:
         drain.join()
     _close(process)
-    return Ended(process.returncode, round(time.monotonic() - started, 1), round(usage.ru_maxrss / 1024, 1))
+    return Ended(process.returncode, round(time.monotonic() - started, 1), round(peak, 1))
+
+
+def _peak_mib(pid: int) -> float:
+    """Return the most memory that a process has held; the rusage of a child would count what its parent held."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text("utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM")), 0.0)
 
 
 def _close(process: "subprocess.Popen[Any]") -> None:

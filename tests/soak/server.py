@@ -14,6 +14,8 @@ import httpx
 QUICK = ("--solve-delay-sec", "1", "--finalize-delay-sec", "0.3")
 """A solve that takes long enough to be killed in its midst."""
 
+_MOST_QUESTIONS = 100
+
 
 class ServerProcess:
     """`obo-bench practice gateway` below one directory, always at the same address."""
@@ -73,9 +75,12 @@ class ServerProcess:
         return {}
 
     def live(self) -> list[str]:
-        """Return the ids of the tasks that wait or run now."""
-        queue = httpx.get(f"{self.url}/api/tasks?limit=1", trust_env=False, timeout=30).json()["queue"]
-        return [row["id"] for row in (*queue["pending"], *queue["running"])]
+        """Return the ids of the tasks that wait or run now; asked again where a fault strikes the answer."""
+        for _ in range(_MOST_QUESTIONS):
+            with contextlib.suppress(httpx.HTTPError, ValueError, KeyError, TypeError):
+                queue = httpx.get(f"{self.url}/api/tasks?limit=1", trust_env=False, timeout=30).json()["queue"]
+                return [row["id"] for row in (*queue["pending"], *queue["running"])]
+        raise AssertionError(f"{self.url} does not say what is live")
 
 
 def quiet_environment() -> dict[str, str]:
