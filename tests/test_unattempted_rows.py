@@ -11,6 +11,7 @@ from obo_bench.core.ledger import Ledger, latest_rows
 from obo_bench.core.redact import Redactor
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.programbench.context import RunContext
+from obo_bench.programbench.counts import counts_of
 from obo_bench.programbench.rows import append_row
 from tests.instance_case import IID, Case, instance_case
 
@@ -46,3 +47,12 @@ def test_an_archive_that_is_gone_is_not_claimed(case: Case) -> None:
     case.paths.submission.unlink()
     row = append_row(context_of(case), IID, "not_attempted", "interrupted", attempt=1)
     assert (row.prediction_written, row.submission_sha256) == (False, "")
+
+
+def test_what_was_done_counts_as_completed_where_a_resume_did_not_come_to_it(case: Case) -> None:
+    case.done(degraded=True)
+    done = append_row(context_of(case), IID, "not_attempted", "interrupted", attempt=1)
+    never = done.model_copy(update={"instance_id": "b", "submission_sha256": ""})
+    assert counts_of([done, never]) == {
+        "completed": 1, "failed": 0, "skipped": 0, "not_attempted": 2, "degraded": 0,
+    }  # fmt: skip

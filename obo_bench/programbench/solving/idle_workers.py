@@ -13,6 +13,7 @@ from obo_bench.gateway.admitted import AdmittedServer
 from obo_bench.gateway.errors import GatewayError
 
 POLL_SEC = 0.5
+_SLOW_POLL_SEC = 3.0
 UNREADY_SEC = 600.0
 """How long a server that answers may be without workers, or not say how many it has; a busy one is waited for."""
 _TELL_SEC = 60.0
@@ -66,7 +67,8 @@ class IdleWorkers:
         return False
 
     def _wait(self, server: AdmittedServer, closed: threading.Event, reporter: Reporter) -> bool:
-        told, last = time.monotonic(), ""
+        started = told = time.monotonic()
+        last = ""
         while not closed.is_set():
             idle, unready = self._look(server, closed)
             if idle:
@@ -77,7 +79,8 @@ class IdleWorkers:
             if unready != last or time.monotonic() - told > _TELL_SEC:
                 told, last = time.monotonic(), unready
                 reporter.event(f"still waiting for an idle worker of the server{unready and f': {unready}'}")
-            closed.wait(POLL_SEC)
+            # Tasks take hours: a server that stays busy is not asked a hundred thousand times.
+            closed.wait(POLL_SEC if time.monotonic() - started < _TELL_SEC else _SLOW_POLL_SEC)
         return False
 
     def _look(self, server: AdmittedServer, closed: threading.Event) -> tuple[bool, str]:
