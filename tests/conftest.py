@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.practice.main_job import practice_environment
 from obo_bench.practice.seed import make_seed_checkout
@@ -147,3 +148,10 @@ def practice_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which the official package knows the practice tasks."""
     environment = practice_environment(tmp_path_factory.mktemp("practice"))
     return {name: environment[name] for name in ("PYTHONPATH", "PROGRAMBENCH_BLOB_DIR")}
+
+
+@pytest.fixture
+def request_of_a_run(tmp_path: Path, checkout: Path) -> AdmissionRequest:
+    return AdmissionRequest(
+        benchmark="programbench", command="programbench run", run_root=tmp_path / "runs" / "r", repo_dir=checkout
+    )

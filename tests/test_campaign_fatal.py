@@ -4,7 +4,6 @@ import ast
 import re
 import threading
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
@@ -20,14 +19,13 @@ from obo_bench.core.refusals import (
     Refusal,
     Stage,
 )
-from obo_bench.core.reporter import SilentReporter
-from obo_bench.core.session import Session, benchmark_session
+from obo_bench.core.session import benchmark_session
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
-from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.rows import append_row
 from obo_bench.programbench.solving.schedule import Schedule
 from obo_bench.programbench.solving.scheduler import run_all
+from tests.run_context import context_of
 
 PACKAGE = Path(obo_bench.__file__).parent
 MODULES = sorted(module.relative_to(PACKAGE).as_posix() for module in PACKAGE.rglob("*.py"))
@@ -143,29 +141,6 @@ def test_the_core_tells_a_fatal_refusal_by_the_set_alone(reason: str) -> None:
     refusal.settle()
     assert is_campaign_fatal(refusal) is (reason in CAMPAIGN_FATAL_PROVENANCE_REASONS)
     assert not is_campaign_fatal(RuntimeError(reason))
-
-
-@pytest.fixture
-def request_of_a_run(tmp_path: Path, checkout: Path) -> AdmissionRequest:
-    return AdmissionRequest(
-        benchmark="programbench", command="programbench run", run_root=tmp_path / "runs" / "r", repo_dir=checkout
-    )
-
-
-def context_of(session: Session, workers: int) -> RunContext:
-    options = RunOptions(
-        repo_dir=session.request.repo_dir, run_root=session.run_root, settings_path=Path("none"), workers=workers
-    )
-    return RunContext(
-        session=session,
-        options=options,
-        engine=cast("Any", None),
-        server=None,
-        reporter=SilentReporter(),
-        nonce="n",
-        cpus=1.0,
-        memory_bytes=1 << 30,
-    )
 
 
 def instances(count: int) -> list[Instance]:

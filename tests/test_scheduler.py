@@ -4,45 +4,21 @@ import errno
 import threading
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ledger import LedgerUnwritable, Row, read_rows
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.core.reporter import SilentReporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
-from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.solving import scheduler
 from obo_bench.programbench.solving.attempt import Attempt, AttemptAbandoned
 from obo_bench.programbench.solving.scheduler import run_all
 from obo_bench.programbench.solving.task_name import LONGEST, task_name
-
-
-@pytest.fixture
-def request_of_a_run(tmp_path: Path, checkout: Path) -> AdmissionRequest:
-    return AdmissionRequest(
-        benchmark="programbench", command="programbench run", run_root=tmp_path / "runs" / "r", repo_dir=checkout
-    )
-
-
-def context_of(session: Session, workers: int) -> RunContext:
-    options = RunOptions(
-        repo_dir=session.request.repo_dir, run_root=session.run_root, settings_path=Path("none"), workers=workers
-    )
-    return RunContext(
-        session=session,
-        options=options,
-        engine=cast("Any", None),
-        server=None,
-        reporter=SilentReporter(),
-        nonce="n",
-        cpus=1.0,
-        memory_bytes=1 << 30,
-    )
+from tests.run_context import context_of
 
 
 def instances(*names: str) -> list[Instance]:

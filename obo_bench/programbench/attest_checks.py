@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
-from obo_bench.gateway.attestation import require_attested, runtime_attestation
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.programbench.admission.declared import (
     Declared,
@@ -21,7 +20,7 @@ from obo_bench.programbench.admission.declared import (
 )
 from obo_bench.programbench.admission.live_settings import describe_settings, model_slots, read_live_settings
 from obo_bench.programbench.admission.model_slots import MODEL_SLOT
-from obo_bench.programbench.admission.preflight import network_password
+from obo_bench.programbench.admission.preflight import attest_runtime, network_password
 from obo_bench.programbench.admission.readiness import (
     Readiness,
     not_ready,
@@ -43,7 +42,7 @@ def examine_server(session: Session, options: AttestOptions, reporter: Reporter)
     session.manifest.harness["findings"] = {"readiness": [], "settings": []}
     declared, unreadable = _declared(session, options)
     with GatewayClient(options.url, password=network_password(declared.settings)) as client:
-        _attest_runtime(session, options, client)
+        attest_runtime(session, client, options.repo_dir, options.expected_version)
         with _reported(session, "settings", refuse=options.solve_model is not None):
             if unreadable is not None:
                 raise unreadable
@@ -71,20 +70,6 @@ def _declared(session: Session, options: AttestOptions) -> tuple[Declared, Prefl
         session.manifest.harness["settings"] = describe_settings(nothing, options.settings_named, None)
     session.manifest.harness["settings"]["file_model"] = declared.settings.text(MODEL_SLOT)
     return declared, unreadable
-
-
-def _attest_runtime(session: Session, options: AttestOptions, client: GatewayClient) -> None:
-    source = session.manifest.source
-    attestation = runtime_attestation(
-        client,
-        repo_dir=options.repo_dir,
-        repo_head=source.head,
-        repo_version=source.version,
-        expected_version=options.expected_version,
-    )
-    session.manifest.extra.runtime_attestation = attestation.document()
-    session.checkpoint()
-    require_attested(attestation)
 
 
 def _judge_readiness(session: Session, options: AttestOptions, client: GatewayClient, reporter: Reporter) -> None:

@@ -2,32 +2,33 @@
 
 import ast
 import functools
+from abc import ABC, abstractmethod
 
 from tests.guard.source import Binding, Package, Scope
 from tests.guard.values import NOTHING, Class, Foreign, Function, Instance, Types
 
 
-class Classes:
+class Classes(ABC):
     """Looks names up in classes; the base of the inference, whose methods it declares where it needs them."""
 
     def __init__(self, package: Package) -> None:
         self.package = package
 
+    @abstractmethod
     def of(self, node: ast.AST, scope: Scope) -> Types:
         """Return what an expression may be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def annotated(self, node: ast.AST, scope: Scope) -> Types:
         """Return what a value with this annotation is."""
-        raise NotImplementedError
 
+    @abstractmethod
     def binding(self, binding: Binding, scope: Scope) -> Types:
         """Return what one binding gives."""
-        raise NotImplementedError
 
+    @abstractmethod
     def result(self, function: Function) -> Types:
         """Return what a function returns, by its annotation."""
-        raise NotImplementedError
 
     def member(self, cls: Class, name: str, *, skip_own: bool = False) -> "Function | Types | None":
         """Return the method, or the type of the field, that a class of ours gives a name."""

@@ -4,6 +4,7 @@ A reference counts as a call: whoever is handed a function may call it.
 """
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ _NEVER_BUILT = {"isinstance", "issubclass", "cast"}
 _COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
-class Expressions:
+class Expressions(ABC):
     """Visits expressions in the order of their evaluation, until one of them has admitted the invocation."""
 
     def __init__(self, package: Package) -> None:
@@ -31,17 +32,17 @@ class Expressions:
         self._sink: list[Finding] = []
         self._methods = _by_name(package)
 
+    @abstractmethod
     def function(self, function: Function, *, in_seam: bool) -> Summary:
         """Walk a function's body."""
-        raise NotImplementedError
 
+    @abstractmethod
     def construction(self, cls: Class, *, in_seam: bool) -> Summary:
         """Walk what building (and later using) an instance runs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def module(self, name: str) -> list[Finding]:
         """Walk the top level of a module that is imported."""
-        raise NotImplementedError
 
     # Findings
 

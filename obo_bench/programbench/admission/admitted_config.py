@@ -19,6 +19,7 @@ from typing import Any
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.programbench.admission.live_settings import SOLVE_SETTINGS
 from obo_bench.programbench.admission.model_slots import MODEL_SLOTS
 from obo_bench.programbench.admission.order import (
     AdmittedImage,
@@ -33,19 +34,6 @@ from obo_bench.programbench.packaging.collection_rules import DEFAULT_PROTECTED_
 from obo_bench.programbench.sizes import parse_size
 
 IDS_KEY = "requested_task_ids"
-_SOLVE_SETTINGS = (
-    "OUROBOROS_PER_TASK_COST_USD",
-    "OUROBOROS_MAX_ROUNDS",
-    "OUROBOROS_TASK_REVIEW_MODE",
-    "OUROBOROS_REVIEW_ENFORCEMENT",
-    "OUROBOROS_EFFORT_TASK",
-    "OUROBOROS_EFFORT_REVIEW",
-    "OUROBOROS_RUNTIME_MODE",
-    "OUROBOROS_CONTEXT_MODE",
-    "OUROBOROS_SAFETY_MODE",
-    "OUROBOROS_TASK_ABS_CEILING_SEC",
-    "OUROBOROS_POST_TASK_EVOLUTION",
-)
 _SHOWN_KEYS = 3
 
 
@@ -75,7 +63,7 @@ def _of_live_server(manifest: RunManifest) -> Configuration:
     if live is None:
         return {}
     slots: Configuration = {f"model_slots.{name}": manifest.model_slots.get(name, "") for name in MODEL_SLOTS}
-    return slots | {f"settings.{name}": _comparable(live.get(name)) for name in _SOLVE_SETTINGS}
+    return slots | {f"settings.{name}": _comparable(live.get(name)) for name in SOLVE_SETTINGS}
 
 
 def _comparable(value: object) -> str | float:

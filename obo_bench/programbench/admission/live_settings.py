@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 1000
 """Characters of a foreign value that are recorded."""
-_SHOWN = (
-    "TOTAL_BUDGET",
+SOLVE_SETTINGS = (
     "OUROBOROS_PER_TASK_COST_USD",
-    "OUROBOROS_MAX_WORKERS",
     "OUROBOROS_MAX_ROUNDS",
     "OUROBOROS_TASK_REVIEW_MODE",
     "OUROBOROS_REVIEW_ENFORCEMENT",
@@ -32,6 +30,8 @@ _SHOWN = (
     "OUROBOROS_TASK_ABS_CEILING_SEC",
     "OUROBOROS_POST_TASK_EVOLUTION",
 )
+"""What shapes a solve: recorded, and the same in every invocation of a run."""
+_SHOWN = ("TOTAL_BUDGET", "OUROBOROS_MAX_WORKERS", *SOLVE_SETTINGS)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -48,20 +49,28 @@ def network_password(settings: SettingsFile) -> str | None:
     return password_from_environment() or str(settings.values.get("OUROBOROS_NETWORK_PASSWORD") or "") or None
 
 
-def _admit_server(
-    session: Session, options: RunOptions, declared: Declared, client: GatewayClient, reporter: Reporter
-) -> Server:
+def attest_runtime(
+    session: Session, client: GatewayClient, repo_dir: Path, expected_version: str | None
+) -> Attestation:
+    """Attest the live server, and record that before anything follows from it; raises RuntimeAttestationRefused."""
     source = session.manifest.source
     attestation = runtime_attestation(
         client,
-        repo_dir=options.repo_dir,
+        repo_dir=repo_dir,
         repo_head=source.head,
         repo_version=source.version,
-        expected_version=options.expected_version,
+        expected_version=expected_version,
     )
     session.manifest.extra.runtime_attestation = attestation.document()
     session.checkpoint()
     require_attested(attestation)
+    return attestation
+
+
+def _admit_server(
+    session: Session, options: RunOptions, declared: Declared, client: GatewayClient, reporter: Reporter
+) -> Server:
+    attestation = attest_runtime(session, client, options.repo_dir, options.expected_version)
     enforce(weigh_declared(session, declared))
     state = wait_until_ready(client, reporter)
     live = require_settings(client.base_url, read_live_settings(client))
