@@ -11,7 +11,7 @@ from obo_bench.programbench.options import RunOptions
 
 def context_of(session: Session, workers: int) -> RunContext:
     options = RunOptions(
-        repo_dir=session.request.repo_dir, run_root=session.run_root, settings_path=Path("none"), workers=workers
+        repo_dir=Path("none"), run_root=session.run_root, settings_path=Path("none"), workers=workers
     )
     return RunContext(
         session=session,

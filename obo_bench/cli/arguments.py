@@ -4,6 +4,7 @@ Before admission only work on the arguments themselves is allowed (design: admis
 probe is whether the current directory looks like a checkout, when none was named: without it there is no run root.
 """
 
+import contextlib
 import math
 import os
 from pathlib import Path
@@ -110,6 +111,13 @@ def checkout(named: Path | None) -> Path:
         f"no checkout is named and {str(here)!r} is none: give --repo-dir DIR (or set OUROBOROS_REPO_DIR) with the "
         "Ouroboros checkout that the server runs from"
     )
+
+
+def optional_checkout(named: Path | None) -> Path | None:
+    """Return the checkout that was named or is the current directory, as `checkout` does; None when there is none."""
+    with contextlib.suppress(UsageError):
+        return checkout(named)
+    return None
 
 
 def settings_place(named: Path | None, repo_dir: Path) -> tuple[Path, bool]:

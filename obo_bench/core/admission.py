@@ -34,6 +34,8 @@ class SeedDemands:
     """Whether the git directory must hold the stamp of the commit that it was seeded from."""
     require_git_directory: bool = False
     """Whether `.git` must be a directory, because the checkout is mounted somewhere else."""
+    gated: bool = True
+    """Whether it must be exactly its commit; else its state is recorded and decides nothing, as nothing runs it."""
 
     @property
     def asks_lineage(self) -> bool:
@@ -51,8 +53,8 @@ class AdmissionRequest:
     """The recorded command."""
     run_root: Path
     """Where the run is written."""
-    repo_dir: Path
-    """The checkout the server runs from."""
+    repo_dir: Path | None
+    """The checkout the server runs from; None where the command needs none and none was named."""
     settings_path: Path | None = None
     """The server's settings file; no output may land in its directory."""
     outputs: Sequence[Path] = ()

@@ -36,10 +36,13 @@ def runs_root(explicit: Path | None, repo_dir: Path, environ: Mapping[str, str] 
 
 
 def forbidden_places(
-    repo_dir: Path, settings_path: Path | None, environ: Mapping[str, str] = os.environ
+    repo_dir: Path | None, settings_path: Path | None, environ: Mapping[str, str] = os.environ
 ) -> dict[str, Path]:
     """Return the places that belong to the server (design I4), by what they are."""
-    places = {"the checkout": repo_dir, "the workspace's data directory": repo_dir.absolute().parent / "data"}
+    places: dict[str, Path] = {}
+    if repo_dir is not None:
+        places["the checkout"] = repo_dir
+        places["the workspace's data directory"] = repo_dir.absolute().parent / "data"
     if environ.get("OUROBOROS_DATA_DIR"):
         places["OUROBOROS_DATA_DIR"] = Path(environ["OUROBOROS_DATA_DIR"])
     if settings_path is not None:

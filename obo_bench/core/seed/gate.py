@@ -35,14 +35,20 @@ class SeedReport:
     """Secrets that were met on the way (passwords in remotes) and must never be written."""
 
 
-def examine_seed(repo_dir: Path, demands: SeedDemands, *, timeout: float = TIMEOUT_SEC) -> SeedReport:
+def examine_seed(repo_dir: Path | None, demands: SeedDemands, *, timeout: float = TIMEOUT_SEC) -> SeedReport:
     """Collect the provenance of a checkout and judge it; never raises, every doubt is an objection.
 
-    `timeout` bounds each group of questions to git, in seconds.
+    `timeout` bounds each group of questions to git, in seconds. Without a checkout, or with one that is not gated,
+    there is no objection.
     """
+    if repo_dir is None:
+        return SeedReport(Source(), SeedGate(require_clean=False, ok=True), None, None, [])
     found = collect_provenance(repo_dir, timeout)
     gate, objection = _decide(repo_dir, found, demands)
     lineage, broken = decide_lineage(found, demands)
+    if not demands.gated:
+        recorded = gate.model_copy(update={"require_clean": False, "ok": True})
+        return SeedReport(found.source, recorded, lineage, None, found.secrets)
     return SeedReport(found.source, gate, lineage, objection or broken, found.secrets)
 
 
