@@ -26,8 +26,10 @@ def test_without_a_checkout_nothing_is_examined_and_nothing_refused(tmp_path: Pa
     with benchmark_session(request(tmp_path / "r", None)):
         pass
     document = recorded(tmp_path / "r")
-    assert document["source"]["repo_dir"] == "" and document["source"]["dirty"] is None  # type: ignore[index]
-    assert document["seed_gate"]["require_clean"] is False and document["seed_gate"]["ok"]  # type: ignore[index]
+    assert document["source"]["repo_dir"] == ""
+    assert document["source"]["dirty"] is None
+    assert document["seed_gate"]["require_clean"] is False
+    assert document["seed_gate"]["ok"]
 
 
 def test_a_dirty_checkout_is_recorded_with_its_reason_and_let_through(tmp_path: Path, checkout: Path) -> None:
@@ -46,7 +48,7 @@ def test_outputs_stay_out_of_the_data_directory_also_without_a_checkout(
 ) -> None:
     monkeypatch.setenv("OUROBOROS_DATA_DIR", str(tmp_path / "data"))
     with (
-        pytest.raises(PreflightRefused, match="output_not_confined|would land in"),
+        pytest.raises(PreflightRefused, match="would land in"),
         benchmark_session(request(tmp_path / "data" / "r", None)),
     ):
         pass

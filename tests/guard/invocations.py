@@ -1,4 +1,4 @@
-"""How the recorded commands are started by the guards: arguments that every one of them takes, and an empty world."""
+"""How the recorded commands are started by the guards: good arguments, and a world in which nothing is."""
 
 import os
 import subprocess
@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.parity.command_lines import IID, command_line, good_values
+
 NOBODY = "http://127.0.0.1:9"
 """Address of a server that is not there: nothing may be asked of it before admission anyway."""
+BELOW_THE_RUN = {"prepare": IID, "eval": "eval", "gate": "gate"}
+"""By command: where in a run's directory it writes its manifest, if not in the directory itself."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +38,13 @@ class World:
         return self.base / "elsewhere"
 
     def run_root(self, command: str) -> Path:
-        """Return where a command writes."""
-        return self.runs / ("attest" if command.endswith("attest") else command.split(maxsplit=1)[0]) / "r"
+        """Return where a command writes its manifest."""
+        verb = command.rsplit(maxsplit=1)[-1]
+        return self.runs / ("attest" if verb == "attest" else "programbench") / "r" / BELOW_THE_RUN.get(verb, "")
 
     def arguments(self, command: str, *more: str) -> list[str]:
-        """Return the command line of a recorded command."""
-        places = ["--runs-root", str(self.runs), "--run-id", "r", "--repo-dir", str(self.checkout)]
-        return [*command.split(), *places, "--ouroboros-url", NOBODY, *more]
+        """Return the command line of a recorded command; what it would read is not there."""
+        return [*command_line(command, good_values(self.checkout, self.runs, NOBODY)), *more]
 
     def prepare(self) -> "World":
         """Make the directories; the checkout is a file system of no use to anybody who looks into it."""

@@ -1,6 +1,8 @@
 """A good invocation of any recorded command, built from the command's own parameters."""
 
+import hashlib
 import inspect
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,11 @@ IID = "practice__wordtally.0000001"
 
 
 def good_values(checkout: Path, runs: Path, url: str) -> dict[str, str | None]:
-    """By option (or argument): its value in a good invocation, None for a flag; given wherever a command knows it."""
+    """By option (or argument): its value in a good invocation, None for a flag; given wherever a command knows it.
+
+    What a command reads lies where `sources.supply` puts it.
+    """
+    inputs = runs.parent / "inputs"
     return {
         "--repo-dir": str(checkout),
         "--ouroboros-url": url,
@@ -22,6 +28,16 @@ def good_values(checkout: Path, runs: Path, url: str) -> dict[str, str | None]:
         "--instance-id": IID,
         "--memory": "512m",
         "--cpus": "1",
+        "--workspace": str(inputs / "workspace"),
+        "--instruction-file": str(inputs / "instruction.md"),
+        "--container-name": f"obo-bench-parity-{hashlib.sha256(os.fsencode(runs)).hexdigest()[:16]}",
+        "--source-run-id": "s",
+        "--dest-run-id": "r",
+        "RUN": "r",
+        "--run": "r",
+        "--reference": str(inputs / "reference.csv"),
+        "--tasks": str(inputs / "tasks.txt"),
+        "--min-pairs": "1",
         "--json": None,
         "--quiet": None,
     }

@@ -13,7 +13,7 @@ from tests.parity.command_lines import function_of, options
 from tests.parity.ways import WAYS
 from tests.parity.world import Ended, World
 
-NEED_ENGINE = frozenset({"programbench run"})
+NEED_ENGINE = frozenset({"programbench run", "prepare", "programbench prepare", "eval", "programbench eval"})
 """Commands whose success needs a container engine."""
 
 Taken = dict[tuple[str, str], "Future[Ended]"]
@@ -42,10 +42,10 @@ def taken(chosen: Iterable[tuple[str, str]], directory: Path, environ: dict[str,
         StandIn(StandInConfig(repo_dir=checkout, data_dir=directory / "served" / f"data-{version}", version=version))
         for version in ("6.75.0", "6.99.0")
     ]
-    url, other_url = [server.start() for server in servers]
+    urls = servers[0].start(), servers[1].start()
 
     def take(number: int, command: str, name: str) -> Ended:
-        return World(directory / str(number), url, other_url, environ).take(command, WAYS[name])
+        return World(directory / str(number), checkout, urls, environ).take(command, WAYS[name])
 
     with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
         try:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 SERVER = "--ouroboros-url"
+GATED = ("--allow-dirty-seed",)
+"""What a command takes whose checkout must be clean."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,10 @@ class Way:
 
 
 def refusals() -> Iterator[Way]:
-    yield Way("seed_gate: dirty", 4, "refused", "seed_dirty", world="dirty", brief=True)
-    yield Way("seed_gate: no commit", 4, "refused", "seed_identity_unavailable", world="no_commit")
-    yield Way("seed_shape: a subdirectory", 4, "refused", "seed_not_toplevel", world="subdirectory")
+    yield Way("seed_gate: dirty", 4, "refused", "seed_dirty", needs=GATED, world="dirty", brief=True)
+    yield Way("seed_gate: no commit", 4, "refused", "seed_identity_unavailable", needs=GATED, world="no_commit")
+    yield Way("seed_shape: a subdirectory", 4, "refused", "seed_not_toplevel", needs=GATED, world="subdirectory")
+    yield Way("preflight: no such run", 5, "refused", "run_not_found", unless=GATED, brief=True)
     missing = {"--seed-commit": "deadbeef" * 5}
     yield Way("lineage: missing commit", 4, "refused", "lineage_unknown", missing, ("--seed-commit",))
     yield Way("lineage: other line", 4, "refused", "lineage_broken", needs=("--seed-commit",), world="other_line")
@@ -88,8 +91,8 @@ def errors() -> Iterator[Way]:
     yield Way("body: swallowed refusal, SystemExit(0)", 5, "refused", "settings_unreadable", needs=(SERVER,),
               place="body", deed=f"{swallowed}sys.exit(0)")  # fmt: skip
     yield Way("body: swallowed refusal, error", 70, "crashed", needs=(SERVER,), place="body", deed=f"{swallowed}1 / 0")
-    yield Way("answering: error", 4, "refused", "seed_dirty", world="dirty", place="answering", deed="1 / 0",
-              envelope=False)  # fmt: skip
+    yield Way("answering: error", 4, "refused", "seed_dirty", needs=GATED, world="dirty", place="answering",
+              deed="1 / 0", envelope=False)  # fmt: skip
 
 
 def signalled() -> Iterator[Way]:
@@ -105,8 +108,8 @@ def signalled() -> Iterator[Way]:
         )
     yield Way("SIGTERM while parsing", 143, None, place="parsing", deed=deed, signals=(signal.SIGTERM,), envelope=False)
     for place in ("closing", "releasing", "answering"):
-        yield Way(f"SIGTERM while {place}", 4, "refused", "seed_dirty", world="dirty", place=place, deed=deed,
-                  signals=(signal.SIGTERM,))  # fmt: skip
+        yield Way(f"SIGTERM while {place}", 4, "refused", "seed_dirty", needs=GATED, world="dirty", place=place,
+                  deed=deed, signals=(signal.SIGTERM,))  # fmt: skip
     both = (signal.SIGINT, signal.SIGTERM)
     yield Way("second signal in clean-up", 143, "interrupted", place="admission", signals=both,
               deed="\ntry:\n  announce(); block()\nfinally:\n  announce(); block()")  # fmt: skip
@@ -120,7 +123,9 @@ def streams() -> Iterator[Way]:
     closed = (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", "| :")
     for redirection in closed:
         readable = not redirection.startswith((">", "<", "|"))
-        yield Way(f"refused, {redirection}", 4, "refused", "seed_dirty", world="dirty", streams=redirection,
+        yield Way(f"refused, {redirection}", 4, "refused", "seed_dirty", needs=GATED, world="dirty",
+                  streams=redirection, envelope=readable)  # fmt: skip
+        yield Way(f"no such run, {redirection}", 5, "refused", "run_not_found", unless=GATED, streams=redirection,
                   envelope=readable)  # fmt: skip
     yield Way("error, stdout closed in the middle", 70, "crashed", place="admission", deed="announce(); block(); 1 / 0",
               streams="late", envelope=False)  # fmt: skip
@@ -130,7 +135,16 @@ def full_disks() -> Iterator[Way]:
     full = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
     yield Way("disk full from the start", 5, None, "run_root_unwritable", place="opening", deed=full)
     yield Way("disk full in admission", 5, None, "run_root_unwritable", place="admission", deed=full)
-    yield Way("disk full when it refuses", 5, None, "run_root_unwritable", world="dirty", place="closing", deed=full)
+    yield Way(
+        "disk full when it refuses",
+        5,
+        None,
+        "run_root_unwritable",
+        needs=GATED,
+        world="dirty",
+        place="closing",
+        deed=full,
+    )
     yield Way("disk full when it crashes", 5, None, "run_root_unwritable", place="admission", deed=f"{full}; 1 / 0")
     yield Way("disk full and a signal", 143, None, place="admission", signals=(signal.SIGTERM,),
               deed=f"{full}; announce(); block()")  # fmt: skip

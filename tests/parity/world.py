@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,9 +14,9 @@ from typing import Any
 from filelock import FileLock
 
 from obo_bench.core.lock import LOCK_NAME
-from obo_bench.practice.seed import make_seed_checkout
 from tests.conftest import git
-from tests.parity.command_lines import command_line, good_values, options
+from tests.parity.command_lines import IID, command_line, good_values, options
+from tests.parity.sources import supplied
 from tests.parity.ways import Way
 
 ROOT = Path(__file__).parents[2]
@@ -34,12 +35,14 @@ class Ended:
 class World:
     """A checkout, a place for runs, and two servers: the right one and one of another version."""
 
-    def __init__(self, directory: Path, url: str, other_url: str, environ: Mapping[str, str]) -> None:
-        self.checkout = make_seed_checkout(directory / "workspace" / "ouroboros")
+    def __init__(self, directory: Path, checkout: Path, urls: tuple[str, str], environ: Mapping[str, str]) -> None:
+        self.checkout = directory / "workspace" / "ouroboros"
+        shutil.copytree(checkout, self.checkout, symlinks=True)
         self.runs = directory / "runs"
-        self.values = good_values(self.checkout, self.runs, url)
-        self._other_url, self._environ = other_url, environ
+        self.values = good_values(self.checkout, self.runs, urls[0])
+        self._other_url, self._environ = urls[1], environ
         self._held: list[FileLock] = []
+        self._given: frozenset[Path] = frozenset()
 
     def dirty(self) -> None:
         (self.checkout / "dirt").write_text("x")
@@ -60,10 +63,16 @@ class World:
         self.values["--ouroboros-url"] = self._other_url
 
     def locked(self) -> None:
-        """Lock every run root that a command may choose for the run id `r`."""
-        for kind in ("programbench", "attest", ""):
-            (self.runs / kind / "r").mkdir(parents=True)
-            self._held.append(FileLock(self.runs / kind / "r" / LOCK_NAME))
+        """Lock every directory that a command may write its manifest to for the run id `r`."""
+        for place in (
+            "programbench/r",
+            "attest/r",
+            "programbench/r/eval",
+            "programbench/r/gate",
+            f"programbench/r/{IID}",
+        ):
+            (self.runs / place).mkdir(parents=True)
+            self._held.append(FileLock(self.runs / place / LOCK_NAME))
             self._held[-1].acquire()
 
     def runs_root_is_a_file(self) -> None:
@@ -77,7 +86,11 @@ class World:
             getattr(self, way.world)()
         known = options(command)
         values = {**self.values, **{name: value for name, value in way.options.items() if name in known}}
-        return self._run(command_line(command, values), way)
+        if not way.succeeds:
+            return self._run(command_line(command, values), way)
+        with supplied(command, values):
+            self._given = frozenset(self._records())
+            return self._run(command_line(command, values), way)
 
     def _run(self, line: list[str], way: Way) -> Ended:
         say_read, say_write = os.pipe()
@@ -115,6 +128,8 @@ class World:
         return Ended(status, stdout, told, self._manifests())
 
     def _manifests(self) -> list[dict[str, Any]]:
+        return [json.loads(path.read_text()) for path in self._records() if path not in self._given]
+
+    def _records(self) -> list[Path]:
         root = self.runs if self.runs.is_dir() else Path(os.devnull)
-        found = [*root.rglob("run_manifest.json"), *root.rglob("manifests/*.json")]
-        return [json.loads(path.read_text()) for path in found]
+        return [*root.rglob("run_manifest.json"), *root.rglob("manifests/*.json")]

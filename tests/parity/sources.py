@@ -1,0 +1,103 @@
+"""What some commands read when they succeed: submissions, grades, a reference to compare with, a running cleanroom."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from obo_bench.core.files import write_json
+from obo_bench.practice.docker_cli import docker
+from obo_bench.practice.images import image_reference
+from obo_bench.practice.tasks import task_by_id
+from obo_bench.programbench.packaging.submission import package_workspace
+from tests.parity.command_lines import IID
+
+GOLDEN_SUMMARY = Path(__file__).parents[1] / "data" / "golden" / "grade-summary.json"
+
+
+@contextmanager
+def supplied(command: str, values: Mapping[str, str | None]) -> Iterator[None]:
+    """Put there what the good invocation of a command reads, for as long as it runs."""
+    runs = Path(values["--runs-root"] or "")
+    match command.rsplit(maxsplit=1)[-1]:
+        case "export":
+            submission(runs / "programbench" / "s")
+        case "eval":
+            submission(runs / "programbench" / "r")
+        case "gate":
+            graded_run(runs / "programbench" / "r")
+            Path(values["--reference"] or "").parent.mkdir()
+            Path(values["--reference"] or "").write_text(f"{IID},0.5\n")
+            Path(values["--tasks"] or "").write_text(f"{IID}\n")
+        case "prepare":
+            with cleanroom(values["--container-name"] or "", Path(values["--workspace"] or "")):
+                Path(values["--instruction-file"] or "").write_text("Write it again.\n")
+                yield
+            return
+    yield
+
+
+def submission(run_root: Path) -> str:
+    """Make a run root with one right submission and return its hash."""
+    workspace, instance = run_root.parent / f"{run_root.name}-workspace", run_root / IID
+    instance.mkdir(parents=True)
+    solve(workspace)
+    return package_workspace(workspace, instance).sha256
+
+
+def solve(workspace: Path) -> None:
+    """Write the right solution of the practice task."""
+    task = task_by_id(IID)
+    assert task is not None
+    for name, (content, mode) in task.solution("solved").items():
+        path = workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(mode)
+
+
+def graded_run(run_root: Path) -> None:
+    """Make a run root whose one instance has passed."""
+    sha256 = submission(run_root)
+    summary: dict[str, Any] = json.loads(GOLDEN_SUMMARY.read_text("utf-8"))
+    [example] = summary["instances"].values()
+    grade = {"verdict": "pass", "reason": "all_tests_passed", "blame": None, "score": 1.0, "detail": ""}
+    numbers = {"passed": 3, "failed": 0, "not_run": 0, "attempts": 1, "submission_sha256": sha256}
+    summary["instances"] = {IID: {**example, **grade, **numbers}}
+    totals = dict.fromkeys(("requested", "submitted", "pass", "official_listed", "resolved"), 1)
+    summary |= totals | {"fail": 0, "ungraded": 0, "evaluation_status": "completed"}
+    write_json(run_root / "grade_summary.json", summary)
+    manifest = {"benchmark": "programbench", "command": "programbench run", "requested_task_ids": [IID]}
+    write_json(run_root / "run_manifest.json", {**manifest, "extra": {"outcome": "completed", "exit_code": 0}})
+
+
+@contextmanager
+def cleanroom(name: str, workspace: Path) -> Iterator[None]:
+    """Run a cleanroom as an operator would by hand, on a workspace with the image's files and a solution."""
+    image = image_reference(IID)
+    workspace.mkdir(parents=True)
+    docker("create", "--name", name, image, "true")
+    try:
+        docker("cp", f"{name}:/workspace/.", str(workspace))
+    finally:
+        docker("rm", "-f", name)
+    limits = [
+        "--network",
+        "none",
+        "--cap-drop",
+        "SYS_PTRACE",
+        "--cpus",
+        "1",
+        "--memory",
+        "512m",
+        "--pids-limit",
+        "4096",
+    ]
+    mount = ["--mount", f"type=bind,source={workspace},target=/workspace"]
+    docker("run", "-d", "--init", "--name", name, *limits, *mount, image, "sleep", "600")
+    try:
+        solve(workspace)
+        yield
+    finally:
+        docker("rm", "-f", name)
