@@ -23,7 +23,7 @@ from obo_bench.gateway.outcome import judge
 from obo_bench.gateway.settlement import SettledBy
 from obo_bench.gateway.wire import TaskRecord
 from obo_bench.programbench.instances import load_instances
-from obo_bench.programbench.packaging import submission
+from obo_bench.programbench.packaging import packer
 from obo_bench.programbench.packaging.submission import SubmissionFailed, package_workspace
 from obo_bench.programbench.solving.evidence import tool_errors
 from tests.raw_server import http, raw_server
@@ -188,7 +188,7 @@ def test_a_sparse_file_of_any_size_is_a_typed_failure_at_once(tmp_path: Path) ->
 
 
 def test_many_files_count_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submission, "LARGEST_TREE", 10)
+    monkeypatch.setattr(packer, "LARGEST_TREE", 10)
     (tmp_path / "workspace").mkdir()
     for name in "abc":
         (tmp_path / "workspace" / name).write_bytes(b"four")

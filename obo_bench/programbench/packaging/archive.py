@@ -4,7 +4,6 @@ The stream is ordinary tar in one ordinary gzip member. Blocks are compressed si
 one before it as its dictionary, so the size is that of a stream compressed in one go.
 """
 
-import gzip
 import hashlib
 import os
 import stat
@@ -18,8 +17,6 @@ from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
-
-from obo_bench.core.files import sha256_file
 
 BLOCK = 1 << 20
 """Bytes gathered before they are compressed in one piece."""
@@ -216,12 +213,50 @@ def _pax_time(nanoseconds: int) -> bytes:
 
 def verify_archive(path: Path, expected_sha256: str) -> None:
     """Read the archive from disk and raise SubmissionCorrupt unless it is whole and has the recorded hash."""
+    digest, unpacking = hashlib.sha256(), _Unpacking()
     try:
-        found = sha256_file(path)
-        if found != expected_sha256:
-            raise SubmissionCorrupt(f"{path}: its sha256 is {found}, but {expected_sha256} was recorded")
-        with gzip.open(path) as stream:
-            while stream.read(BLOCK):
-                pass
-    except (OSError, EOFError, zlib.error) as error:
+        with path.open("rb") as stream:
+            while data := stream.read(BLOCK):
+                digest.update(data)
+                unpacking.feed(data)
+    except OSError as error:
         raise SubmissionCorrupt(f"{path}: it can't be read to its end: {error}") from error
+    if digest.hexdigest() != expected_sha256:
+        raise SubmissionCorrupt(f"{path}: its sha256 is {digest.hexdigest()}, but {expected_sha256} was recorded")
+    if trouble := unpacking.trouble():
+        raise SubmissionCorrupt(f"{path}: it can't be read to its end: {trouble}")
+
+
+class _Unpacking:
+    """Unpacks what it is fed and keeps nothing; other programs write several members, or zeros at the end."""
+
+    def __init__(self) -> None:
+        self._member: zlib._Decompress | None = None
+        self._members = 0
+        self._error: zlib.error | None = None
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the file; what follows an error is not looked at."""
+        while data and self._error is None:
+            if self._member is None:
+                if self._members and not (data := data.lstrip(b"\0")):
+                    return
+                self._member, self._members = zlib.decompressobj(16 + zlib.MAX_WBITS), self._members + 1
+            data = self._unpack(self._member, data)
+
+    def trouble(self) -> str:
+        """Return, after the last byte, what is wrong with the file; empty when it is whole."""
+        if self._error is not None:
+            return str(self._error)
+        return "" if self._members and self._member is None else "it is cut off"
+
+    def _unpack(self, member: "zlib._Decompress", data: bytes) -> bytes:
+        try:
+            member.decompress(data, BLOCK)
+        except zlib.error as error:
+            self._error = error
+            return b""
+        if not member.eof:
+            return member.unconsumed_tail
+        self._member = None
+        return member.unused_data

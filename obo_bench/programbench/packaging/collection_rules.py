@@ -30,6 +30,12 @@ DEFAULT_PROTECTED_PATHS = (f"{WORKSPACE}/{REFERENCE_NAME}", REFERENCE_NAME)
 CACHE_DIRECTORIES = ("__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache")
 """Directories that tools write on their own; left out at any depth."""
 
+TESTS_DIRECTORY = "eval"
+"""Where the evaluator unpacks the hidden tests, in the root of the workspace."""
+
+PYTEST_FILES = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+"""What pytest loads from the root, where the evaluator starts it: it would bend or break the hidden tests."""
+
 GIT_NAME = ".git"
 SERVER_STATE_DIRECTORY = ".ouroboros"
 
@@ -42,6 +48,8 @@ class Exclusion(StrEnum):
     REFERENCE = "reference"
     PROTECTED = "protected_path"
     SERVER_STATE = "server_state"
+    TESTS_DIRECTORY = "tests_directory"
+    PYTEST_SETUP = "pytest_setup"
     CACHE = "cache"
     SPECIAL_FILE = "special_file"
     LINK_LEAVES_TREE = "link_leaves_tree"
@@ -52,8 +60,15 @@ class Flag(StrEnum):
     """Why a path that *is* in the archive deserves a look; the value is the `reason` in submission.json."""
 
     RESEMBLES_REFERENCE = "resembles_reference"
+    HOLDS_ENCODED_REFERENCE = "holds_encoded_reference"
+    NOT_FULLY_SEARCHED = "not_fully_searched"
+    PREBUILT_BINARY = "prebuilt_binary"
     LINKS_TO_EXCLUDED = "links_to_excluded_path"
     MAY_AFFECT_TESTS = "may_affect_tests"
+
+
+REFUSED_WHEN_STRICT = frozenset({Flag.RESEMBLES_REFERENCE, Flag.HOLDS_ENCODED_REFERENCE, Flag.NOT_FULLY_SEARCHED})
+"""Flags that `--strict` refuses: the reference is in the archive, or it can't be ruled out."""
 
 
 EXCLUSION_TEXTS: Mapping[Exclusion, str] = {
@@ -62,12 +77,22 @@ EXCLUSION_TEXTS: Mapping[Exclusion, str] = {
     Exclusion.REFERENCE: f"`{REFERENCE_NAME}` in the root",
     Exclusion.PROTECTED: "everything at or below a protected path",
     Exclusion.SERVER_STATE: f"directories named `{SERVER_STATE_DIRECTORY}`",
+    Exclusion.TESTS_DIRECTORY: f"`{TESTS_DIRECTORY}` in the root, where the hidden tests are unpacked",
+    Exclusion.PYTEST_SETUP: f"{', '.join(f'`{name}`' for name in PYTEST_FILES)} in the root",
     Exclusion.CACHE: "cache directories: " + ", ".join(f"`{name}`" for name in CACHE_DIRECTORIES),
     Exclusion.SPECIAL_FILE: "sockets, FIFOs and device nodes",
     Exclusion.LINK_LEAVES_TREE: f"symbolic links that lead out of `{WORKSPACE}`",
     Exclusion.REFERENCE_COPY: "copies of the reference program under any name, and hard links to it",
 }
 """Each exclusion in the words that the agent reads."""
+
+
+_EXCLUDED_IN_ROOT = {
+    REFERENCE_NAME: Exclusion.REFERENCE,
+    PROGRAM_NAME: Exclusion.BUILT_PROGRAM,
+    TESTS_DIRECTORY: Exclusion.TESTS_DIRECTORY,
+    **dict.fromkeys(PYTEST_FILES, Exclusion.PYTEST_SETUP),
+}
 
 
 @dataclass(frozen=True)
@@ -101,11 +126,9 @@ class CollectionRules:
         return None if stat.S_ISREG(mode) or stat.S_ISLNK(mode) else Exclusion.SPECIAL_FILE
 
     def excluded_by_name(self, path: str) -> Exclusion | None:
-        """Return why `path` is left out whatever it is: the reference, the built program, a protected path."""
-        if path == REFERENCE_NAME:
-            return Exclusion.REFERENCE
-        if path == PROGRAM_NAME:
-            return Exclusion.BUILT_PROGRAM
+        """Return why `path` is left out whatever it is: what has its own meaning in the root, or a protected path."""
+        if reason := _EXCLUDED_IN_ROOT.get(path.partition("/")[0]):
+            return reason
         if any(path == protected or path.startswith(f"{protected}/") for protected in self.protected):
             return Exclusion.PROTECTED
         return None
@@ -122,11 +145,6 @@ def relative_to_workspace(path: str) -> str | None:
             f"--protected-path {path!r}: it is the whole workspace, so nothing could be handed in; name a file in it"
         )
     return absolute.removeprefix(f"{WORKSPACE}/") if absolute.startswith(f"{WORKSPACE}/") else None
-
-
-def may_affect_tests(path: str) -> bool:
-    """Tell whether the entry at `path` meets the hidden tests: in their directory, or a file that pytest loads."""
-    return path == "eval" or path.startswith("eval/") or path.rpartition("/")[2] in {"conftest.py", "pytest.ini"}
 
 
 def _excluded_directory(name: str) -> Exclusion | None:

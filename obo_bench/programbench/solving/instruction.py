@@ -13,6 +13,7 @@ from obo_bench.programbench.packaging.collection_rules import (
     EXCLUSION_TEXTS,
     PROGRAM_NAME,
     REFERENCE_NAME,
+    TESTS_DIRECTORY,
     WORKSPACE,
     Exclusion,
 )
@@ -28,6 +29,7 @@ def render_instruction(*, timeout_sec: float, protected_paths: Sequence[str] = D
         workspace=WORKSPACE,
         reference=REFERENCE_NAME,
         program=PROGRAM_NAME,
+        tests=TESTS_DIRECTORY,
         compile_script=COMPILE_SCRIPT,
         compile_limit=COMPILE_LIMIT_SEC,
         time_limit=_duration(timeout_sec),

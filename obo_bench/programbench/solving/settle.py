@@ -15,18 +15,26 @@ from obo_bench.gateway.outcome import judge
 from obo_bench.gateway.settlement import SettledBy, Settlement
 from obo_bench.gateway.wire import TaskRecord
 from obo_bench.programbench.context import GRACE_SEC
-from obo_bench.programbench.packaging.collection_rules import DEFAULT_PROTECTED_PATHS
-from obo_bench.programbench.packaging.submission import SubmissionFailed, package_workspace
+from obo_bench.programbench.packaging.collection_rules import DEFAULT_PROTECTED_PATHS, REFUSED_WHEN_STRICT
+from obo_bench.programbench.packaging.submission import (
+    SubmissionFailed,
+    SubmissionRecord,
+    SubmissionSuspect,
+    package_workspace,
+)
 from obo_bench.programbench.solving.attempt import Attempt
 from obo_bench.programbench.solving.endings import PACKAGING_FAILED
 from obo_bench.programbench.solving.evidence import commands_seen, tool_errors
 from obo_bench.programbench.solving.executor_watch import ExecutorWatch
 from obo_bench.programbench.solving.operator_cancel import cancel_task
 from obo_bench.programbench.solving.reclaim import reclaim_workspace
-from obo_bench.programbench.solving.room import Room, reference_facts
+from obo_bench.programbench.solving.room import Room, reference_facts, reference_traces
 
 _MAY_STILL_RUN = frozenset({SettledBy.TIMEOUT, SettledBy.UNREACHABLE, SettledBy.DETACHED})
 """Endings of the watch that are not endings of the task: its container stays."""
+
+_MOST_LISTED = 20
+"""Files that a row names; submission.json names all."""
 
 
 def watch_task(attempt: Attempt, life: TaskLife, checkpoint: TaskCheckpoint, room: Room | None) -> Row:
@@ -109,15 +117,33 @@ def _package(attempt: Attempt, details: dict[str, object], cost: dict[str, objec
             paths.workspace,
             paths.directory,
             protected_paths=context.options.protected_paths or DEFAULT_PROTECTED_PATHS,
-            reference_sha256=reference_facts(context, attempt.instance)[0] or None,
+            reference=reference_traces(context, attempt.instance),
+            strict=context.options.strict,
         )
     except (SubmissionFailed, OSError) as error:
         details["disk_full"] = is_disk_full(error)
+        if isinstance(error, SubmissionSuspect):
+            details["refused_files"] = [note.document() for note in error.flagged[:_MOST_LISTED]]
         return attempt.row("failed", PACKAGING_FAILED, error=str(error), details=details, cost=cost)
+    _tell(attempt, submission, details)
     attempt.durations["package"] = time.monotonic() - started
     return attempt.row(
         "completed", "submission_prepared", details=details, submission_sha256=submission.sha256, cost=cost
     )
+
+
+def _tell(attempt: Attempt, submission: SubmissionRecord, details: dict[str, object]) -> None:
+    """Let the operator see what is odd about a submission; none of it decides what it is worth."""
+    details["submission_warnings"] = [str(warning) for warning in submission.warnings]
+    details["flagged"] = [note.document() for note in submission.flagged[:_MOST_LISTED]]
+    for warning in submission.warnings:
+        attempt.context.reporter.event(f"warning: {warning}, see submission.json", attempt.id)
+    suspect = [note for note in submission.flagged if note.reason in REFUSED_WHEN_STRICT]
+    if suspect:
+        attempt.context.reporter.event(
+            f"warning: {len(suspect)} files may hold the reference, such as {suspect[0].path!r} ({suspect[0].reason})",
+            attempt.id,
+        )
 
 
 def life_of(attempt: Attempt, room: Room | None, *, begun: bool) -> TaskLife:
