@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 from obo_bench.core.ledger import Row
-from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.engine.daemon import Engine, connect_engine
 from obo_bench.engine.images import (
@@ -26,6 +25,8 @@ from obo_bench.engine.images import (
 )
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.solving.image_use import ImageUse
+from obo_bench.programbench.solving.pulled_images import PulledImages
+from obo_bench.programbench.solving.room_image import usable_image
 from tests.image_registry import serving
 
 pytestmark = pytest.mark.docker
@@ -110,9 +111,12 @@ class Run:
     def __init__(self, engine: Engine, root: Path, *, evaluate: bool = False, dry_run: bool = False) -> None:
         self.engine, self.reporter = engine, SilentReporter()
         self.session = SimpleNamespace(run_root=root)
-        self.options = SimpleNamespace(rm_images=True, evaluate=evaluate, dry_run=dry_run)
+        self.options = SimpleNamespace(rm_images=True, evaluate=evaluate, dry_run=dry_run, pull="missing")
+        self.pins = self.configuration = None
+        self.closed = threading.Event()
         self.images: dict[str, dict[str, object]] = {}
         self.attempts: dict[str, Any] = {}
+        self.pulled = PulledImages(root)
 
     def uses(self, *instances: Instance) -> ImageUse:
         return ImageUse(cast("Any", self), instances)
@@ -121,6 +125,8 @@ class Run:
         def solved(context: Any, instance: Instance) -> Row:
             name = f"{instance.image_name}:task_cleanroom_v6"
             found = ensure_image(context.engine, name, "missing", context.reporter)
+            if found.pulled:
+                context.pulled.note(name, found.id)
             context.images[instance.instance_id] = found.facts()
             context.attempts[instance.instance_id] = SimpleNamespace(task_may_live=live)
             return cast("Row", None)
@@ -179,20 +185,16 @@ def test_an_evaluation_to_come_keeps_the_images_until_it_is_over(
     assert run.removal("a") == "removed"
 
 
-def test_what_an_instance_pulled_before_it_ended_the_run_goes_in_a_later_invocation(
+def test_what_a_killed_run_had_pulled_goes_in_a_later_invocation(
     engine: Engine, named: list[str], tmp_path: Path
 ) -> None:
-    def refused(context: Any, instance: Instance) -> Row:
-        name = f"{instance.image_name}:task_cleanroom_v6"
-        context.images[instance.instance_id] = ensure_image(engine, name, "missing", SilentReporter()).facts()
-        raise PreflightRefused("workspace_not_visible", "not seen")
-
     with serving(secrets.token_bytes(8)) as host:
         one = instance("a", host)
         named.append(f"{host}/some/image:task_cleanroom_v6")
-        run, later = Run(engine, tmp_path), Run(engine, tmp_path)
-        with pytest.raises(PreflightRefused):
-            run.uses(one).releasing(refused)(cast("Any", run), one)
+        killed = Run(engine, tmp_path)
+        # The image has no reference, so that nothing can be audited; a kill would leave the same files here.
+        usable_image(cast("Any", killed), "a", cast("Any", SimpleNamespace(image=named[-1], user="1:1", labels={})))
+        later = Run(engine, tmp_path)
         later.solve(later.uses(one), one)
     assert later.removal("a") == "removed"
 

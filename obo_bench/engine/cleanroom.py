@@ -63,7 +63,7 @@ class Cleanroom:
     @classmethod
     def start(cls, engine: Engine, spec: CleanroomSpec) -> "Cleanroom":
         """Create and start the container and check it; removes what it made when anything fails."""
-        container = engine.client.containers.create(spec.image, **creation(spec))
+        container = engine.client.containers.create(spec.image_id or spec.image, **creation(spec))
         try:
             room = cls(engine, spec, container)
             container.start()

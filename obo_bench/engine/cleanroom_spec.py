@@ -39,6 +39,8 @@ class CleanroomSpec:
     """Seconds after which it ends by itself."""
     labels: Mapping[str, str]
     """Our labels: nothing without them is ever touched."""
+    image_id: str = ""
+    """The engine's id of the image where that is known: by then the name may mean another one."""
     reference_volume: str | None = None
     """Volume that holds the protected reference; None at protection level `policy`."""
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ class ImageUnavailable(RuntimeError):
 
 
 class PullAbandoned(RuntimeError):
-    """The run ended before the image was there."""
+    """The run ended before the image was there and known to be fit."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,28 @@ def ensure_image(
     policy: PullPolicy,
     reporter: Reporter,
     *,
+    digests: Sequence[str] = (),
+    by_tag: bool = True,
     wait: Callable[[float], object] = time.sleep,
     abandoned: Callable[[], bool] = lambda: False,
 ) -> ImageIdentity:
     """Return the image's identity, pulled where the policy says so; `wait` pauses for so many seconds between tries.
 
+    With `digests` the first of them that the registry knows is pulled and gets the name: a tag may have moved since.
+    Where it knows none, the tag is pulled if `by_tag`.
     Raises ImageUnavailable with a typed reason, PullAbandoned as soon as `abandoned` says that nobody waits for it.
     """
-    present = find_image(engine, name)
+    present = find_image(engine, name) or _named(engine, name, digests)
     if policy == "never" or (policy == "missing" and present is not None):
         if present is None:
             raise ImageUnavailable(
                 "image_not_found", f"image {name!r} is not on the engine and pulling is switched off"
             )
         return present
-    _pull(engine, name, reporter, wait, abandoned)
+    if not _pull_first(engine, name, digests, lambda found: _pull(engine, found, reporter, wait, abandoned)):
+        if not by_tag:
+            raise ImageUnavailable("image_not_found", f"image {name!r} is in its registry under no pinned digest")
+        _pull(engine, name, reporter, wait, abandoned)
     pulled = find_image(engine, name)
     if pulled is None:
         raise ImageUnavailable("image_pull_failed", f"image {name!r} was pulled but is not on the engine")
@@ -124,6 +131,32 @@ def pull_failure(error: str) -> str:
     return "image_not_found" if _NOT_FOUND.search(error) else "image_pull_failed"
 
 
+def _pull_first(engine: Engine, name: str, digests: Sequence[str], pull: Callable[[str], None]) -> bool:
+    for digest in digests:
+        try:
+            pull(_by_digest(name, digest))
+        except ImageUnavailable as error:
+            if error.reason != "image_not_found":
+                raise
+        else:
+            return _named(engine, name, [digest]) is not None
+    return False
+
+
+def _named(engine: Engine, name: str, digests: Sequence[str]) -> ImageIdentity | None:
+    """Give `name` to the first image that is on the engine under one of the digests."""
+    for digest in digests:
+        if find_image(engine, _by_digest(name, digest)) is not None:
+            repository, _, tag = name.rpartition(":")
+            engine.client.images.get(_by_digest(name, digest)).tag(repository, tag)
+            return find_image(engine, name)
+    return None
+
+
+def _by_digest(name: str, digest: str) -> str:
+    return f"{name.rpartition(':')[0]}@{digest}"
+
+
 def _pull(
     engine: Engine, name: str, reporter: Reporter, wait: Callable[[float], object], abandoned: Callable[[], bool]
 ) -> None:
@@ -146,7 +179,7 @@ def _pull(
 
 def _pull_once(engine: Engine, name: str, abandoned: Callable[[], bool]) -> str | None:
     """Pull; return the error that came in the middle of the stream, which the SDK's own `pull` does not look at."""
-    repository, _, tag = name.rpartition(":")
+    repository, _, tag = name.rpartition("@" if "@" in name else ":")
     stream: Iterator[dict[str, Any]] = engine.client.api.pull(
         repository, tag=tag, platform=PLATFORM, stream=True, decode=True
     )

@@ -1,6 +1,6 @@
 """What the engine's inspection of a container says about it, compared with what it must be."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from obo_bench.engine.cleanroom_spec import DROPPED_CAPABILITIES, WORKSPACE, CleanroomSpec
@@ -11,14 +11,8 @@ _LONGEST_ERROR = 500
 def differences(attrs: Mapping[str, Any], spec: CleanroomSpec) -> list[str]:
     """Return how an inspected container differs from its specification."""
     host = attrs["HostConfig"]
-    networks = attrs.get("NetworkSettings", {}).get("Networks") or {}
-    found = _ended(attrs["State"])
-    if host.get("NetworkMode") != "none" or any(name != "none" for name in networks):
-        found.append(f"its network is {host.get('NetworkMode')!r} {sorted(networks)}, not 'none'")
-    if host.get("Privileged"):
-        found.append("it is privileged")
-    dropped = {str(name).removeprefix("CAP_") for name in host.get("CapDrop") or []}
-    missing = sorted(set(DROPPED_CAPABILITIES) - dropped)
+    found = not_isolated(attrs)
+    missing = sorted(set(DROPPED_CAPABILITIES) - capabilities(host.get("CapDrop")))
     if missing:
         found.append(f"capabilities {missing} were not dropped")
     if attrs.get("Config", {}).get("User") != spec.user:
@@ -26,6 +20,23 @@ def differences(attrs: Mapping[str, Any], spec: CleanroomSpec) -> list[str]:
     if not any(mount.get("Destination") == WORKSPACE for mount in attrs.get("Mounts") or []):
         found.append(f"nothing is mounted at {WORKSPACE}")
     return found
+
+
+def not_isolated(attrs: Mapping[str, Any]) -> list[str]:
+    """Return what keeps a container from being a running one without network and privileges."""
+    host = attrs["HostConfig"]
+    networks = attrs.get("NetworkSettings", {}).get("Networks") or {}
+    found = _ended(attrs["State"])
+    if host.get("NetworkMode") != "none" or any(name != "none" for name in networks):
+        found.append(f"its network is {host.get('NetworkMode')!r} {sorted(networks)}, not 'none'")
+    if host.get("Privileged"):
+        found.append("it is privileged")
+    return found
+
+
+def capabilities(listed: Iterable[object] | None) -> set[str]:
+    """Return capabilities as an inspection lists them, by one spelling."""
+    return {str(name).upper().removeprefix("CAP_") for name in listed or ()}
 
 
 def is_paused(attrs: Mapping[str, Any]) -> bool:

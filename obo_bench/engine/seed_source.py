@@ -3,13 +3,14 @@
 import errno
 import tarfile
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from obo_bench.engine.daemon import Engine
 from obo_bench.engine.images import PLATFORM
+from obo_bench.engine.tar_stream import engine_bytes
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -20,7 +21,6 @@ REFERENCE_UID = 65532
 """Owner of the protected reference: nobody that runs anything in the cleanroom."""
 LARGEST_WORKSPACE = 16 * 1024**3
 """Bytes that a workspace may have; the engine sends the holes of a sparse file as zeros."""
-_CHUNK = 1 << 20
 _SPOOL_BYTES = 64 * 1024 * 1024
 
 
@@ -45,7 +45,7 @@ def unstarted_container(
 def workspace_archive(container: "Container", path: str) -> Iterator[tarfile.TarFile]:
     """Yield the directory `path` of the container as an open tar archive, spooled to disk when it is large."""
     with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
-        with closing(_archive_bytes(container, path)) as chunks:
+        with closing(engine_bytes(container, "archive", path)) as chunks:
             for chunk in chunks:
                 spool.write(chunk)
                 if spool.tell() > LARGEST_WORKSPACE:
@@ -56,28 +56,18 @@ def workspace_archive(container: "Container", path: str) -> Iterator[tarfile.Tar
 
 
 def store_reference(container: "Container", reference: Path, name: str) -> None:
-    """Put the reference into the mounted volume: owned by nobody of the cleanroom, mode 0111."""
+    """Put the reference into the mounted volume: owned by nobody of the cleanroom, mode 0111.
+
+    So nobody in the cleanroom can read, copy or change the file, or look into a run of it that is under way. Who starts
+    it can still make that run write out its own memory (as its tracer from the beginning, or by a library loaded before
+    it): no permission of a file prevents that.
+    """
     with tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES) as spool:
-        with tarfile.open(fileobj=spool, mode="w") as archive:
-            archive.addfile(_protected_entry(reference, name), _opened(reference))
+        with reference.open("rb") as content, tarfile.open(fileobj=spool, mode="w") as archive:
+            archive.addfile(_protected_entry(reference, name), content)
         spool.seek(0)
         if not container.put_archive(REFERENCE_MOUNT, spool):
             raise OSError(f"the engine did not accept the reference for {REFERENCE_MOUNT}")
-
-
-def _archive_bytes(container: "Container", path: str) -> Generator[bytes, None, None]:
-    """Yield the engine's tar archive of `path`; who stops in the middle hangs up.
-
-    The SDK's `get_archive` would keep the connection, and the engine the lock that the container's removal waits for.
-    """
-    client = container.client
-    if client is None:
-        raise AssertionError("a container of the engine has a client")
-    api = client.api
-    address = f"{api.base_url}/v{api.api_version}/containers/{container.id}/archive"
-    with api.get(address, params={"path": path}, stream=True, timeout=api.timeout) as answer:
-        answer.raise_for_status()
-        yield from answer.iter_content(_CHUNK)
 
 
 def _protected_entry(reference: Path, name: str) -> tarfile.TarInfo:
@@ -86,7 +76,3 @@ def _protected_entry(reference: Path, name: str) -> tarfile.TarInfo:
     entry.mode = 0o111
     entry.uid = entry.gid = REFERENCE_UID
     return entry
-
-
-def _opened(path: Path) -> IO[bytes]:
-    return path.open("rb")

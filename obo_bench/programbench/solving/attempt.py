@@ -8,7 +8,7 @@ from typing import Any
 from obo_bench.core.ledger import Row, Status
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
-from obo_bench.programbench.rows import append_row
+from obo_bench.programbench.rows import append_row, image_facts
 
 INTERRUPTED = "interrupted"
 """The run ended first; a task that was made goes on at the server, and a resume asks for it."""
@@ -53,7 +53,7 @@ class Attempt:
 
     def row(self, status: Status, reason: str, **fields: Any) -> Row:
         """Write a row with what the attempt knows; `fields` as in `append_row`."""
-        details = self._task_facts() | (fields.pop("details", None) or {})
+        details = self._facts() | (fields.pop("details", None) or {})
         return self.end(
             lambda: append_row(
                 self.context,
@@ -106,9 +106,10 @@ class Attempt:
             attempt=self.number,
             error=why,
             durations=dict(self.durations),
-            details={**self._task_facts(), "infrastructure": True},
+            details={**self._facts(), "infrastructure": True},
         )
 
-    def _task_facts(self) -> dict[str, Any]:
-        """Name the task, so that its cost counts as unknown as long as nobody knows it."""
-        return {"task_id": self.context.task_id(self.id, self.number)} if self.task_was_made else {}
+    def _facts(self) -> dict[str, Any]:
+        """Name the image, and the task, so that its cost counts as unknown as long as nobody knows it."""
+        task = {"task_id": self.context.task_id(self.id, self.number)} if self.task_was_made else {}
+        return image_facts(self.context.images.get(self.id, {})) | task

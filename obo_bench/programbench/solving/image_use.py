@@ -3,17 +3,12 @@
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
-from obo_bench.core.files import read_json_object, write_json
 from obo_bench.core.ledger import Row
 from obo_bench.engine.images import remove_image
 from obo_bench.programbench.context import IMAGE_TAG, RunContext
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.solving.schedule import Solve
-
-PULLED_NAME = "pulled_images.json"
-"""Images that the run has pulled, by name, with their id: a later invocation may remove them, too."""
 
 
 class ImageUse:
@@ -23,21 +18,15 @@ class ImageUse:
         self._context = context
         self._lock = threading.Lock()
         self._needed = Counter(_image(instance) for instance in instances)
-        self._pulled: dict[str, str] = {
-            name: str(image_id) for name, image_id in (read_json_object(self._file) or {}).items()
-        }
 
     def releasing(self, solve: Solve) -> Solve:
-        """Return `solve` that also puts down what it pulled, and lets an image go after its last instance.
+        """Return `solve` that also lets an image go after its last instance.
 
         With an evaluation to come, which needs the images again, they stay until `remove_rest`.
         """
 
         def solve_and_release(context: RunContext, instance: Instance) -> Row:
-            try:
-                row = solve(context, instance)
-            finally:
-                self._note(instance)
+            row = solve(context, instance)
             if context.options.rm_images and (context.options.dry_run or not context.options.evaluate):
                 self._release(instance)
             return row
@@ -47,30 +36,19 @@ class ImageUse:
     def remove_rest(self) -> None:
         """Remove every image that the run pulled and that nothing uses."""
         if self._context.options.rm_images:
-            for name in list(self._pulled):
+            for name in self._context.pulled.ids:
                 self._remove(name)
-
-    @property
-    def _file(self) -> Path:
-        return self._context.session.run_root / PULLED_NAME
-
-    def _note(self, instance: Instance) -> None:
-        facts = self._context.images.get(instance.instance_id, {})
-        if facts.get("pulled"):
-            with self._lock:
-                self._pulled[_image(instance)] = str(facts["id"])
-                write_json(self._file, self._pulled)
 
     def _release(self, instance: Instance) -> None:
         name, attempt = _image(instance), self._context.attempts.get(instance.instance_id)
         with self._lock:
             self._needed[name] -= 1
-            unneeded = self._needed[name] == 0 and name in self._pulled
+            unneeded = self._needed[name] == 0 and name in self._context.pulled.ids
         if unneeded and not (attempt is not None and attempt.task_may_live):
             self._remove(name)
 
     def _remove(self, name: str) -> None:
-        result = remove_image(self._context.engine, name, self._pulled[name])
+        result = remove_image(self._context.engine, name, self._context.pulled.ids[name])
         self._context.reporter.event(f"image {name}: {result}")
         for facts in self._context.images.values():
             if facts.get("name") == name:

@@ -24,16 +24,9 @@ from obo_bench.programbench.solving.earlier import blocked_row, cancelled_row, r
 from obo_bench.programbench.solving.endings import PACKAGING_FAILED
 from obo_bench.programbench.solving.idle_workers import NoWorkers
 from obo_bench.programbench.solving.instruction import render_instruction
+from obo_bench.programbench.solving.not_ready import DISK_LOW, NotReady, reason_of
 from obo_bench.programbench.solving.reclaim import reclaim_workspace
-from obo_bench.programbench.solving.room import (
-    DISK_LOW,
-    NotReady,
-    Room,
-    clear_rooms,
-    find_room,
-    prepare_room,
-    reason_of,
-)
+from obo_bench.programbench.solving.room import Room, clear_rooms, find_room, prepare_room
 from obo_bench.programbench.solving.settle import ended_row, life_of, watch_task
 from obo_bench.programbench.solving.spending import STOPPED_BUDGET
 from obo_bench.programbench.solving.task_body import build_task_body

@@ -2,15 +2,18 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from obo_bench.core.files import read_json_object, write_json
 from obo_bench.engine.cleanroom import Cleanroom, CleanroomUnfit, remove_cleanroom
 from obo_bench.engine.cleanroom_spec import CleanroomSpec
-from obo_bench.engine.images import ImageUnavailable, ensure_image
 from obo_bench.engine.leftovers import find_leftovers, remove_leftover
-from obo_bench.engine.trouble import engine_errors, engine_silence, is_disk_full
+from obo_bench.engine.trouble import engine_errors
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
+from obo_bench.programbench.packaging.reference_traces import ReferenceTraces
+from obo_bench.programbench.solving.not_ready import NotReady, reason_of
+from obo_bench.programbench.solving.room_image import usable_image
 from obo_bench.programbench.solving.workspace import (
     REFERENCE,
     WorkspacePrepareFailed,
@@ -20,22 +23,9 @@ from obo_bench.programbench.solving.workspace import (
 )
 
 ROOM_NAME = "cleanroom.json"
-ENGINE_UNREACHABLE = "engine_unreachable"
-DISK_LOW = "engine_disk_low"
 _PROBE_SEC = 10
 _CANNOT_RUN = frozenset({126, 127})
 """What a shell answers for a file it cannot execute or find."""
-
-
-class NotReady(RuntimeError):
-    """An attempt that could not begin; nothing was spent."""
-
-    def __init__(self, reason: str, message: str, *, infrastructure: bool = True) -> None:
-        super().__init__(message)
-        self.reason = reason
-        """The row's reason code."""
-        self.infrastructure = infrastructure
-        """Whether a resume may try again."""
 
 
 @dataclass(frozen=True)
@@ -54,50 +44,39 @@ def prepare_room(context: RunContext, instance: Instance, attempt: int) -> Room:
     """Make everything that the task needs; raises NotReady and leaves no container, volume or half a workspace."""
     spec = context.room_spec(instance, attempt, protected=True)
     try:
-        image = ensure_image(
-            context.engine,
-            spec.image,
-            context.options.pull,
-            context.reporter,
-            wait=context.closed.wait,
-            abandoned=context.closed.is_set,
-        )
-        context.images[instance.instance_id] = image.facts()
-        if context.configuration is not None:
-            changed = context.configuration.image_trouble(instance.instance_id, image.facts())
-            if changed is not None:
-                raise NotReady("image_changed", changed)
-        return _build(context, spec)
-    except ImageUnavailable as error:
-        raise NotReady(error.reason, str(error), infrastructure=error.reason != "image_not_found") from error
+        image = usable_image(context, instance.instance_id, spec)
+        return _build(context, instance.instance_id, replace(spec, image_id=image.id))
     except WorkspacePrepareFailed as error:
         raise NotReady(reason_of(context, error, "workspace_prepare_failed"), str(error)) from error
     except engine_errors(CleanroomUnfit, OSError) as error:
         raise NotReady(reason_of(context, error, "cleanroom_preflight_failed"), str(error)) from error
 
 
-def reason_of(context: RunContext, error: Exception, otherwise: str) -> str:
-    """Return the reason code of a step that failed: a full disk, an engine that is gone, or what the step itself says.
-
-    The first two hold for every instance.
-    """
-    if is_disk_full(error):
-        return DISK_LOW
-    silent = None if isinstance(error, CleanroomUnfit) else engine_silence(context.engine, context.closed.wait)
-    return ENGINE_UNREACHABLE if silent else otherwise
-
-
 def find_room(context: RunContext, instance: Instance, attempt: int) -> Room | None:
     """Return the room of an earlier invocation if it is still as it must be."""
     digest, protection = reference_facts(context, instance)
+    facts = _room_facts(context, instance).get("image_facts")
+    if isinstance(facts, dict):
+        context.images.setdefault(instance.instance_id, facts)
     cleanroom = Cleanroom.find(context.engine, context.room_spec(instance, attempt, protected=protection == "os"))
     return Room(cleanroom, digest, protection) if cleanroom is not None else None
 
 
 def reference_facts(context: RunContext, instance: Instance) -> tuple[str, str]:
     """Return hash and protection level of the attempt's reference, empty where nothing was recorded."""
-    facts = read_json_object(context.paths(instance.instance_id).directory / ROOM_NAME) or {}
+    facts = _room_facts(context, instance)
     return str(facts.get("reference_sha256", "")), str(facts.get("protection", ""))
+
+
+def reference_traces(context: RunContext, instance: Instance) -> ReferenceTraces | None:
+    """Return what the attempt's reference is recognised by; only its hash where an earlier version made the room."""
+    facts = read_json_object(context.paths(instance.instance_id).directory / ROOM_NAME) or {}
+    digest = facts.get("reference_sha256", "")
+    return ReferenceTraces.of_document(facts.get("reference")) or ReferenceTraces.of_document({"sha256": digest})
+
+
+def _room_facts(context: RunContext, instance: Instance) -> dict[str, Any]:
+    return read_json_object(context.paths(instance.instance_id).directory / ROOM_NAME) or {}
 
 
 def clear_rooms(context: RunContext, instance: Instance) -> None:
@@ -113,12 +92,12 @@ def clear_rooms(context: RunContext, instance: Instance) -> None:
         context.reporter.event(f"what is left of it on the engine cannot be removed: {error}", instance.instance_id)
 
 
-def _build(context: RunContext, spec: CleanroomSpec) -> Room:
+def _build(context: RunContext, instance_id: str, spec: CleanroomSpec) -> Room:
     volume = spec.reference_volume
     try:
         if volume:
             context.engine.client.volumes.create(volume, labels=dict(spec.labels))
-        return _seed_and_start(context, spec)
+        return _seed_and_start(context, instance_id, spec)
     except BaseException:
         _discard(context, spec)
         raise
@@ -129,11 +108,11 @@ def _discard(context: RunContext, spec: CleanroomSpec) -> None:
         remove_cleanroom(context.engine, spec.name, spec.reference_volume, spec.labels)
 
 
-def _seed_and_start(context: RunContext, spec: CleanroomSpec) -> Room:
+def _seed_and_start(context: RunContext, instance_id: str, spec: CleanroomSpec) -> Room:
     directory = spec.workspace.parent
     with private_scratch(directory) as scratch:
         seeded = seed_workspace(
-            context.engine, spec.image, spec.workspace, scratch, dict(spec.labels), spec.reference_volume
+            context.engine, spec.image_id, spec.workspace, scratch, dict(spec.labels), spec.reference_volume
         )
         level = seeded.protection
         cleanroom = Cleanroom.start(context.engine, spec if level == "os" else replace(spec, reference_volume=None))
@@ -144,15 +123,17 @@ def _seed_and_start(context: RunContext, spec: CleanroomSpec) -> Room:
             place_reference(spec.workspace, scratch / "reference", level)
     if level == "policy":
         _require_runs(cleanroom)
-    room = Room(cleanroom, seeded.reference_sha256, level)
+    room = Room(cleanroom, seeded.reference.sha256, level)
     write_json(
         directory / ROOM_NAME,
         {
             "container": spec.name,
             "image": spec.image,
+            "image_facts": {**context.images[instance_id], "pulled": False},
             "user": spec.user,
             "protection": level,
-            "reference_sha256": seeded.reference_sha256,
+            "reference_sha256": seeded.reference.sha256,
+            "reference": seeded.reference.document(),
         },
     )
     return room

@@ -12,7 +12,7 @@ from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.rows import BENCHMARK, append_row
 from obo_bench.programbench.solving.attempt import AttemptAbandoned
-from obo_bench.programbench.solving.room import DISK_LOW, ENGINE_UNREACHABLE
+from obo_bench.programbench.solving.not_ready import DISK_LOW, ENGINE_UNREACHABLE
 
 SYSTEMIC_AFTER = 3
 """So many endings in a row for the same infrastructure reason mean that it is not the instances."""

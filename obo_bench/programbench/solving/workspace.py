@@ -3,7 +3,6 @@
 Never touches an existing workspace; a failed seeding leaves nothing behind.
 """
 
-import hashlib
 import os
 import shutil
 import tarfile
@@ -16,6 +15,7 @@ from obo_bench.core.git import GitUnavailable, git
 from obo_bench.engine.cleanroom_spec import WORKSPACE
 from obo_bench.engine.daemon import Engine
 from obo_bench.engine.seed_source import REFERENCE_MOUNT, store_reference, unstarted_container, workspace_archive
+from obo_bench.programbench.packaging.reference_traces import ReferenceTraces
 
 PROVIDED = "executable"
 """Name under which the image ships the reference."""
@@ -32,8 +32,8 @@ class WorkspacePrepareFailed(RuntimeError):
 class SeededWorkspace:
     """What the seeding found."""
 
-    reference_sha256: str
-    """Hash of the reference's bytes."""
+    reference: ReferenceTraces
+    """Hash of the reference's bytes, and what copies of it are recognised by."""
     protection: str
     """`os`: the bytes lie in a volume of the daemon, unreadable inside. `policy`: they lie in the workspace."""
 
@@ -59,15 +59,14 @@ def seed_workspace(
                 store_reference(container, reference, REFERENCE)
         place_reference(workspace, reference, level)
         start_history(workspace)
+        seeded = SeededWorkspace(reference=_traces(reference), protection=level)
     except (OSError, tarfile.TarError, GitUnavailable) as error:
         shutil.rmtree(workspace, ignore_errors=True)
         raise WorkspacePrepareFailed(f"workspace {str(workspace)!r} cannot be made from {image!r}: {error}") from error
     except BaseException:
         shutil.rmtree(workspace, ignore_errors=True)
         raise
-    with reference.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return SeededWorkspace(reference_sha256=digest, protection=level)
+    return seeded
 
 
 def place_reference(workspace: Path, reference: Path, level: str) -> None:
@@ -150,6 +149,13 @@ def _link(member: tarfile.TarInfo, workspace: Path, target: Path) -> None:
     source = _inside(member.linkname)
     if source is not None and (workspace / source).is_file():
         shutil.copy2(workspace / source, target)
+
+
+def _traces(reference: Path) -> ReferenceTraces:
+    traces = ReferenceTraces.of_file(reference)
+    if traces is None:
+        raise WorkspacePrepareFailed(f"the reference {str(reference)!r} cannot be read: its copies could not be told")
+    return traces
 
 
 def _is_script(path: Path) -> bool:
