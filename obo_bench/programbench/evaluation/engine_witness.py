@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
+from obo_bench.engine.cleanroom_spec import INSTANCE_LABEL
+
 _LINE_LIMIT = 1024 * 1024
 _END_TIMEOUT_SEC = 10.0
 _SIGKILL = "9"
@@ -37,7 +39,10 @@ class _Container:
 
 
 class EngineWitness:
-    """Follows the events of the containers that carry `labels`, from entry to exit of the context."""
+    """Follows the events of the containers that carry `labels`, from entry to exit of the context.
+
+    Which instance a container belongs to is read from its label.
+    """
 
     def __init__(self, docker: str, environ: Mapping[str, str], labels: Mapping[str, str]) -> None:
         pairs = [("type", "container"), *(("event", name) for name in _EVENTS)]
@@ -76,7 +81,7 @@ class EngineWitness:
 
     def lost(self, instance_id: str) -> bool:
         """Say whether the instance's container was killed from outside, or the engine itself went away."""
-        return self._engine_lost or instance_id.replace("__", "_1776_") in self._killed
+        return self._engine_lost or instance_id in self._killed
 
     def _follow(self) -> None:
         stream = self._process.stdout
@@ -93,7 +98,7 @@ class EngineWitness:
             event: Any = json.loads(line)
             action, actor = str(event["Action"]), event["Actor"]
             container, attributes = self._containers[str(actor["ID"])], actor["Attributes"]
-            image = str(attributes["image"])
+            instance_id = str(attributes[INSTANCE_LABEL])
         except (ValueError, KeyError, TypeError, AttributeError):
             return
         self._seen = True
@@ -105,5 +110,5 @@ class EngineWitness:
             container.command_was_killed = attributes.get("exitCode") == _KILLED_EXIT
         elif action == "kill":
             if container.killed_from_outside(attributes.get("signal")):
-                self._killed.add(image.rpartition("/")[2].partition(":")[0])
+                self._killed.add(instance_id)
             container.was_signalled = True

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 from obo_bench.core.documents import UnreadableDocument, read_document
 from obo_bench.core.files import sha256_file, write_json
 from obo_bench.core.wire_format import WireModel
+from obo_bench.programbench.admission.order import AdmittedImage
 from obo_bench.programbench.evaluation.grading import tests_digest
 
 
@@ -38,6 +39,8 @@ class EvalProvenance(WireModel):
     """Start of that evaluator."""
     finished_at_unix: float
     """When the eval.json was written."""
+    image: AdmittedImage | None = None
+    """The image that it was evaluated in; null when the engine did not tell, and in older files."""
 
 
 def eval_json_path(run_root: Path, instance_id: str) -> Path:

@@ -1,15 +1,20 @@
 """One case per requested instance: what is known before the evaluator runs, and the grade once it has run.
 
 A case is settled at once when its archive is not what was recorded, when the package does not know it, or when an
-earlier official file is proven to belong to the same archive, tests and evaluator. All others are pending.
+earlier official file is proven to belong to the same archive, tests, evaluator and allowed image. An instance that the
+selection leaves out keeps the grade it had. All others are pending.
 """
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from obo_bench.core.documents import UnreadableDocument, read_document
 from obo_bench.core.files import read_json_object, sha256_file
+from obo_bench.engine.images import ImageIdentity
+from obo_bench.programbench.admission.order import AdmittedImage
 from obo_bench.programbench.evaluation.eval_files import (
     EvalProvenance,
     digest_of_tests,
@@ -18,10 +23,12 @@ from obo_bench.programbench.evaluation.eval_files import (
     set_aside,
     write_provenance,
 )
-from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME, InstanceGrade
+from obo_bench.programbench.evaluation.evaluation_request import EvaluationRequest
+from obo_bench.programbench.evaluation.evaluator_program import EvaluatorIdentity
+from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME, GradeSummary, InstanceGrade
+from obo_bench.programbench.evaluation.graded_image import CLEANROOM_TAG, ImageFinding, find_image, pin_trouble
 from obo_bench.programbench.evaluation.grading import Grade, ScoringPlan, grade_file, scoring_plan, ungraded
-from obo_bench.programbench.evaluation.official import EvaluatorIdentity
-from obo_bench.programbench.evaluation.verdicts import Verdict
+from obo_bench.programbench.evaluation.verdicts import FAILED_BUILDS, Blame, Verdict, ruling_for
 
 
 @dataclass
@@ -32,6 +39,8 @@ class Case:
     """The instance."""
     submission_sha256: str | None
     """Recorded SHA-256 of its archive; None without a submission."""
+    selected: bool = True
+    """Whether it is to be evaluated; else only what is proven of it is kept."""
     grade: Grade | None = None
     """None while pending."""
     plan: ScoringPlan = field(default_factory=lambda: ScoringPlan((), frozenset()))
@@ -46,6 +55,8 @@ class Case:
     """When its result was written, or it ended."""
     attempts: int = 0
     """How often this archive was given to the evaluator."""
+    image: ImageFinding | None = None
+    """The image it was graded in; None while nothing is known of it."""
 
     def row(self, redact: Callable[[str], str]) -> InstanceGrade:
         """Return the case's row of the summary, its foreign text without secrets."""
@@ -55,6 +66,7 @@ class Case:
             reason=grade.reason,
             blame=grade.blame,
             score=grade.score,
+            official_score=grade.official_score,
             passed=grade.passed,
             failed=grade.failed,
             not_run=grade.not_run,
@@ -65,6 +77,7 @@ class Case:
             finished_at_unix=self.finished_at_unix,
             attempts=self.attempts,
             detail=redact(grade.detail),
+            image=self.image.graded if self.image else None,
         )
 
 
@@ -72,54 +85,87 @@ class Case:
 class Bench:
     """Where the cases live and who evaluates them."""
 
-    run_root: Path
-    """Holds `<iid>/submission.tar.gz`."""
-    invocation: str
-    """The invocation that evaluates."""
-    environ: Mapping[str, str]
-    """The evaluator's environment."""
+    request: EvaluationRequest
+    """What was asked for."""
     evaluator: EvaluatorIdentity
     """The evaluator."""
+    earlier: Mapping[str, InstanceGrade]
+    """The rows of the summary that an earlier evaluation has left."""
+    solved_images: Mapping[str, Mapping[str, Any]]
+    """The images that the solves have recorded, by instance id."""
+
+    @property
+    def run_root(self) -> Path:
+        """Holds `<iid>/submission.tar.gz`."""
+        return self.request.run_root
+
+    def archive(self, instance_id: str) -> Path:
+        """Return where an instance's archive is."""
+        return self.run_root / instance_id / "submission.tar.gz"
+
+    def compare_image(self, case: Case, identity: ImageIdentity | None) -> ImageFinding:
+        """Compare an image with that of the case's solve."""
+        return find_image(self.solved_images.get(case.instance_id, {}), identity)
+
+
+def earlier_rows(run_root: Path) -> dict[str, InstanceGrade]:
+    """Return the rows of an earlier summary by instance id; empty where there is none that can be read."""
+    try:
+        return dict(read_document(GradeSummary, run_root / GRADE_SUMMARY_NAME).instances)
+    except UnreadableDocument:
+        return {}
 
 
 def prepare_case(bench: Bench, case: Case) -> None:
     """Settle the case or leave it pending; an eval.json that is not proven to be its own is set aside.
 
-    Raises OSError when a stale file cannot be moved.
+    The files of an instance that is not selected are left alone. Raises OSError when a stale file cannot be moved.
     """
-    case.attempts = _earlier_attempts(bench, case.instance_id, case.submission_sha256)
-    case.grade = _fault_of(bench, case) or _kept_grade(bench, case)
-    if case.evaluator_version is None:
-        set_aside(bench.run_root, case.instance_id, bench.invocation)
-
-
-def _earlier_attempts(bench: Bench, instance_id: str, submission_sha256: str | None) -> int:
-    summary = read_json_object(bench.run_root / GRADE_SUMMARY_NAME) or {}
-    instances = summary.get("instances")
-    row = instances.get(instance_id) if isinstance(instances, dict) else None
-    if not isinstance(row, dict) or submission_sha256 is None or row.get("submission_sha256") != submission_sha256:
-        return 0
-    attempts = row.get("attempts")
-    return attempts if isinstance(attempts, int) else 0
+    earlier = bench.earlier.get(case.instance_id)
+    known = earlier if earlier and earlier.submission_sha256 == case.submission_sha256 is not None else None
+    case.attempts = known.attempts if known else 0
+    forced = bench.request.force and case.selected
+    case.grade = _fault_of(bench, case) or (None if forced else _kept_grade(bench, case))
+    if not case.selected:
+        case.grade = case.grade or _as_before(known)
+    elif case.evaluator_version is None:
+        set_aside(bench.run_root, case.instance_id, bench.request.invocation)
 
 
 def _fault_of(bench: Bench, case: Case) -> Grade | None:
     """Return the grade of a case that cannot be evaluated, else fill in what its evaluation needs."""
     if case.submission_sha256 is None:
         return ungraded("no_submission")
-    archive = bench.run_root / case.instance_id / "submission.tar.gz"
-    try:
-        found = sha256_file(archive)
-    except OSError as error:
-        return ungraded("submission_missing", str(error))
-    if found != case.submission_sha256:
-        return ungraded("submission_changed", f"sha256 is {found}, recorded was {case.submission_sha256}")
+    fault = archive_fault(bench, case)
+    if fault is not None:
+        return fault
     task_dir = bench.evaluator.tasks_dir / case.instance_id
     tests = read_json_object(task_dir / "tests.json")
     if tests is None or not (task_dir / "task.yaml").is_file():
         return ungraded("unknown_to_evaluator", f"no such task in {bench.evaluator.tasks_dir}")
     case.plan = scoring_plan(tests)
-    case.tests_digest = digest_of_tests(task_dir, case.plan.active_branches, bench.environ)
+    case.tests_digest = digest_of_tests(task_dir, case.plan.active_branches, bench.request.environ)
+    return None
+
+
+def tests_fault(bench: Bench, case: Case) -> Grade | None:
+    """Return why a case's tests are not those that it was prepared with, None when they are."""
+    task_dir = bench.evaluator.tasks_dir / case.instance_id
+    try:
+        found = digest_of_tests(task_dir, case.plan.active_branches, bench.request.environ)
+    except OSError as error:
+        return ungraded("tests_changed", str(error))
+    return None if found == case.tests_digest else ungraded("tests_changed", f"{case.tests_digest} became {found}")
+
+
+def archive_fault(bench: Bench, case: Case) -> Grade | None:
+    """Return why the archive on disk is not the recorded one, None when it is."""
+    try:
+        found = sha256_file(bench.archive(case.instance_id))
+    except OSError as error:
+        return ungraded("submission_missing", str(error))
+    if found != case.submission_sha256:
+        return ungraded("submission_changed", f"sha256 is {found}, recorded was {case.submission_sha256}")
     return None
 
 
@@ -134,25 +180,45 @@ def _kept_grade(bench: Bench, case: Case) -> Grade | None:
         "tests_digest": str(case.tests_digest),
     }
     proof = proven(bench.run_root, case.instance_id, expected)
-    if proof is None:
+    if proof is None or _is_forbidden(bench, case, proof):
         return None
     kept, digest = grade_file(eval_json_path(bench.run_root, case.instance_id), case.plan)
-    if kept.verdict is Verdict.UNGRADED or digest != proof.eval_json_sha256:
+    if digest != proof.eval_json_sha256 or (kept.verdict is Verdict.UNGRADED and case.selected):
         return None
     case.evaluator_version = proof.evaluator_version
     case.started_at_unix, case.finished_at_unix = proof.started_at_unix, proof.finished_at_unix
+    case.image = bench.compare_image(case, _identity(proof))
     return kept
 
 
-_BEFORE_TESTS = frozenset({"compile_failed", "copy_executable_failed", "hash_executable_failed"})
+def _is_forbidden(bench: Bench, case: Case, proof: EvalProvenance) -> bool:
+    """Say whether the pins rule out the image that a file was made in; an unknown one is no pinned one."""
+    image, found = bench.evaluator.image_name(case.instance_id, CLEANROOM_TAG), _identity(proof)
+    pins = bench.request.pins
+    return pins is not None and (found is None or pin_trouble(pins, case.instance_id, image, found) is not None)
 
 
-def settle_fresh(bench: Bench, case: Case, told: tuple[str, str] | None, *, container_lost: bool) -> None:
+def _identity(proof: EvalProvenance) -> ImageIdentity | None:
+    image = proof.image
+    return ImageIdentity(image.name, image.id, tuple(image.digests)) if image else None
+
+
+def _as_before(earlier: InstanceGrade | None) -> Grade:
+    """Return the state of an instance that is left out and has no proven file: why it has no grade has not changed."""
+    if earlier is None or earlier.verdict != Verdict.UNGRADED:
+        return ungraded("not_evaluated")
+    blame = earlier.blame if isinstance(earlier.blame, Blame) else Blame.UNKNOWN
+    return Grade(Verdict.UNGRADED, earlier.reason, blame, detail=earlier.detail)
+
+
+def settle_fresh(
+    bench: Bench, case: Case, told: tuple[str, str] | None, image: ImageIdentity | None, *, container_lost: bool
+) -> None:
     """Grade a pending case after an evaluator that ended normally, and prove its file.
 
-    `told` is the exception that the evaluator reported for the instance; `container_lost`, that the container was
-    ended from outside: then a failure before the tests is not the submission's. Raises OSError when the proof
-    can't be kept.
+    `told` is the exception that the evaluator reported for the instance; `image`, what it was evaluated in;
+    `container_lost`, that the container was ended from outside: then a failure before the tests is not the
+    submission's. Raises OSError when the proof can't be kept.
     """
     path = eval_json_path(bench.run_root, case.instance_id)
     case.grade, digest = grade_file(path, case.plan)
@@ -161,7 +227,11 @@ def settle_fresh(bench: Bench, case: Case, told: tuple[str, str] | None, *, cont
         if told and case.grade.reason == "eval_json_missing":
             case.grade = ungraded(*told)
         return
-    if container_lost and case.grade.reason in _BEFORE_TESTS:
+    if told and ruling_for(told[0])[0] != case.grade.reason:
+        # The evaluator gave this instance up, or says another thing of it: somebody else has written the file.
+        settle_distrusted(bench, case, *told)
+        return
+    if container_lost and case.grade.reason in FAILED_BUILDS:
         settle_distrusted(bench, case, "evaluator_container_lost")
         return
     case.evaluator_version = bench.evaluator.version
@@ -175,16 +245,17 @@ def settle_fresh(bench: Bench, case: Case, told: tuple[str, str] | None, *, cont
             evaluator_version=bench.evaluator.version,
             tests_digest=str(case.tests_digest),
             eval_json_sha256=digest,
-            invocation=bench.invocation,
+            invocation=bench.request.invocation,
             started_at_unix=case.started_at_unix or 0.0,
             finished_at_unix=case.finished_at_unix,
+            image=AdmittedImage(name=image.name, id=image.id, digests=list(image.digests)) if image else None,
         ),
     )
 
 
-def settle_distrusted(bench: Bench, case: Case, reason: str) -> None:
+def settle_distrusted(bench: Bench, case: Case, reason: str, detail: str = "") -> None:
     """Leave a pending case ungraded after an abnormal end; what the evaluator wrote meanwhile is set aside."""
     if case.started_at_unix is not None:
-        set_aside(bench.run_root, case.instance_id, bench.invocation)
+        set_aside(bench.run_root, case.instance_id, bench.request.invocation)
         case.finished_at_unix = time.time()
-    case.grade = ungraded(reason)
+    case.grade = ungraded(reason, detail)

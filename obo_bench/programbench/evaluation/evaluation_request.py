@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from obo_bench.programbench.evaluation.grade_summary import EvaluationStatus, GradeSummary
+from obo_bench.programbench.evaluation.instance_account import InstanceAccount
+from obo_bench.programbench.image_pins import ImagePins
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class EvaluationRequest:
     docker_cpus: int
     """CPUs per container; at most what the engine has."""
     timeout_sec: float
-    """Wall-clock limit of the whole evaluator process, in seconds."""
+    """Wall-clock limit of one instance's evaluator process, in seconds."""
     environ: Mapping[str, str]
     """The complete environment of the evaluator, with the DOCKER_HOST of the daemon to use."""
     labels: Mapping[str, str]
@@ -29,6 +32,16 @@ class EvaluationRequest:
     """Id of this invocation: names the log directory."""
     workers: int = 1
     """Instances evaluated at the same time."""
+    accounts: Mapping[str, InstanceAccount] | None = None
+    """What each instance took to solve, by id; None where no ledger tells it."""
+    branch_workers: int = 1
+    """Test branches of one instance evaluated at the same time."""
+    selected_ids: frozenset[str] | None = None
+    """Only these are evaluated, the others keep the grades that are proven; None stands for all."""
+    force: bool = False
+    """Whether what is selected is evaluated again although a proven result exists; that one is set aside."""
+    pins: ImagePins | None = None
+    """The only images that may be graded in; None where any will do."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +49,16 @@ class EvaluationOutcome:
     """How the evaluation ended."""
 
     status: EvaluationStatus
-    """Of the evaluation as a whole; `completed` still allows ungraded instances."""
+    """The worst ending of its evaluator processes; `completed` still allows ungraded instances."""
     summary: GradeSummary
     """What was written to `grade_summary.json`; per instance in `summary.instances`."""
     ungraded_submissions: tuple[str, ...]
-    """Instances with a submission but without a verdict."""
+    """Selected instances with a submission but without a verdict."""
     command: tuple[str, ...]
-    """The official command; empty when none was needed."""
+    """The official command, run once for each instance in the place of `{instance}`; empty when none was needed."""
+    evaluated: tuple[str, ...]
+    """Instances that an evaluator process was started for."""
+    evaluator: Mapping[str, Any]
+    """Which evaluator ran, for the manifest; empty when none can."""
+    images: Mapping[str, Mapping[str, Any]]
+    """The images that the selected instances were graded in, by id, for the manifest."""

@@ -5,13 +5,14 @@ Wire format `obo_bench.grade_summary.v1`. The denominator is what was requested;
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from obo_bench.core.files import write_json
 from obo_bench.core.wire_format import LaterWord, WireModel
 from obo_bench.programbench.evaluation.grading import Grade
+from obo_bench.programbench.evaluation.instance_account import InstanceAccount, SolveTotals, total_of
 from obo_bench.programbench.evaluation.verdicts import Blame, Verdict
 
 GRADE_SUMMARY_NAME = "grade_summary.json"
@@ -19,12 +20,26 @@ GRADE_SUMMARY_NAME = "grade_summary.json"
 EvaluationStatus = Literal["completed", "evaluator_failed", "timed_out", "interrupted", "nothing_to_evaluate"]
 """How the evaluation as a whole ended."""
 
+NEAR_RESOLVED = 0.95
+"""Official: from this score on an instance is nearly resolved."""
+
 FIXTURE_PREFIX = "testorg__"
 """The package's own test fixture; never part of the benchmark."""
 
 
 class _Frozen(WireModel):
     model_config = ConfigDict(frozen=True)
+
+
+class GradedImage(_Frozen):
+    """Which image an instance was graded in, and whether it was solved in the same."""
+
+    evaluated: str | None
+    """The engine's id of the image that the evaluator used; null when it does not tell."""
+    solved: str | None
+    """The id of the solve's image; null where none is recorded."""
+    same: bool | None
+    """Whether both are one image, by id or digest; null when unknown."""
 
 
 class InstanceGrade(_Frozen):
@@ -38,6 +53,8 @@ class InstanceGrade(_Frozen):
     """Who kept it from passing; null for a pass."""
     score: float | None
     """Official score from 0 to 1; null when ungraded."""
+    official_score: float | None = None
+    """What the official commands show for its file, whatever that is worth; null without a file."""
     passed: int | None
     """Tests passed; null without an official file."""
     failed: int | None
@@ -57,7 +74,11 @@ class InstanceGrade(_Frozen):
     attempts: int
     """How often this archive was given to the evaluator in this run."""
     detail: str
-    """The evaluator's own words, bounded; foreign text."""
+    """The evaluator's own words, or why there is no submission; bounded, foreign text."""
+    account: InstanceAccount | None = None
+    """What its solve took; null where no ledger tells it."""
+    image: GradedImage | None = None
+    """The images of solve and evaluation; null when it was not evaluated, and in older files."""
 
 
 class ShrunkenMean(_Frozen):
@@ -104,8 +125,12 @@ class GradeSummary(_Frozen):
     """Official: sum of the scores over all instances of the benchmark, missing ones counting 0."""
     resolved: int
     """Official: listed instances with a score of exactly 1.0."""
+    near_resolved: int | None = None
+    """Official: listed instances with a score of at least 0.95, resolved ones included; null in older files."""
     shrunken_denominator: ShrunkenMean
     """Only for diagnosis."""
+    solves: SolveTotals | None = None
+    """What all solves took, failed and earlier attempts included; null (unknown, not 0) where no ledger tells it."""
     instances: dict[str, InstanceGrade]
     """By instance id, in the requested order."""
 
@@ -119,34 +144,53 @@ def build_grade_summary(
     benchmark_ids: Iterable[str],
     grades: Mapping[str, Grade],
     instances: Mapping[str, InstanceGrade],
+    accounts: Mapping[str, InstanceAccount] | None = None,
 ) -> GradeSummary:
-    """Count `instances` (one for every requested id) and compute the official headline from their `grades`."""
-    listed = {iid: g.official_score for iid, g in grades.items() if g.official_score is not None}
-    benchmark = {iid for iid in benchmark_ids if not iid.startswith(FIXTURE_PREFIX)}
-    verdicts = [i.verdict for i in instances.values()]
-    scores = [i.score for i in instances.values() if i.score is not None]
+    """Count `instances` (one for every requested id), and put the official headline and the accounts beside them."""
+    explained = {iid: _explained(row, (accounts or {}).get(iid)) for iid, row in instances.items()}
+    verdicts = [row.verdict for row in explained.values()]
+    scores = [row.score for row in explained.values() if row.score is not None]
     return GradeSummary(
         invocation=invocation,
         created_at_unix=created_at_unix,
         evaluation_status=evaluation_status,
         evaluator_version=evaluator_version,
-        requested=len(instances),
-        submitted=sum(i.submission_sha256 is not None for i in instances.values()),
+        requested=len(explained),
+        submitted=sum(row.submission_sha256 is not None for row in explained.values()),
         passed=verdicts.count(Verdict.PASS),
         failed=verdicts.count(Verdict.FAIL),
         ungraded=verdicts.count(Verdict.UNGRADED),
-        official_listed=len(listed),
-        official_mean_over_listed=sum(listed.values()) / len(listed) if listed else None,
-        official_benchmark_size=len(benchmark),
-        official_mean_over_benchmark=(
-            sum(s for iid, s in listed.items() if iid in benchmark) / len(benchmark) if benchmark else None
-        ),
-        resolved=sum(score == 1.0 for score in listed.values()),
         shrunken_denominator=ShrunkenMean(
             mean_over_graded=sum(scores) / len(scores) if scores else None, graded=len(scores)
         ),
-        instances=dict(instances),
+        solves=None if accounts is None else total_of([a for iid, a in accounts.items() if iid in explained]),
+        instances=explained,
+        **_headline(grades, benchmark_ids),
     )
+
+
+def _headline(grades: Mapping[str, Grade], benchmark_ids: Iterable[str]) -> dict[str, Any]:
+    """Return the official figures: `info` means over what it lists, `submit package` over the whole benchmark."""
+    listed = [g.official_score for g in grades.values() if g.official_score is not None]
+    benchmark = {iid for iid in benchmark_ids if not iid.startswith(FIXTURE_PREFIX)}
+    packaged = [g.packaged_score for iid, g in grades.items() if iid in benchmark and g.packaged_score is not None]
+    return {
+        "official_listed": len(listed),
+        "official_mean_over_listed": sum(listed) / len(listed) if listed else None,
+        "official_benchmark_size": len(benchmark),
+        "official_mean_over_benchmark": sum(packaged) / len(benchmark) if benchmark else None,
+        "resolved": sum(score == 1.0 for score in listed),
+        "near_resolved": sum(score >= NEAR_RESOLVED for score in listed),
+    }
+
+
+def _explained(row: InstanceGrade, account: InstanceAccount | None) -> InstanceGrade:
+    """Return the row with its account, which also tells why there is no submission and whose doing that is."""
+    changes: dict[str, object] = {"account": account}
+    if account is not None and row.reason == "no_submission":
+        agent = Blame.SUBMISSION if account.status == "failed" else Blame.UNKNOWN
+        changes |= {"detail": account.reason_code, "blame": Blame.HOST if account.infrastructure else agent}
+    return row.model_copy(update=changes)
 
 
 def write_grade_summary(run_root: Path, summary: GradeSummary) -> Path:

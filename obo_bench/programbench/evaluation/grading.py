@@ -13,7 +13,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from obo_bench.programbench.evaluation.verdicts import Blame, Ruling, Verdict, ruling_for
+from obo_bench.programbench.evaluation.verdicts import (
+    FAILED_BUILDS,
+    MISSING_TEST,
+    Blame,
+    Ruling,
+    Verdict,
+    ruling_for,
+    ruling_without_verdict,
+)
 
 MAX_EVAL_JSON_BYTES = 512 * 1024 * 1024
 """A larger file is not read: its log alone would fill the memory."""
@@ -98,7 +106,9 @@ class Grade:
     score: float | None = None
     """The official score, 0 to 1; None when ungraded."""
     official_score: float | None = None
-    """What the official commands show for the file, whatever it is worth; None without a file."""
+    """What `programbench eval` and `info` show for the file, whatever it is worth; None without a file."""
+    packaged_score: float | None = None
+    """What `programbench submit package` makes of it: the same, but of tests with one name only the last counts."""
     passed: int | None = None
     """Tests passed; None without a file."""
     failed: int | None = None
@@ -154,6 +164,7 @@ def grade(recorded: RecordedEvaluation, plan: ScoringPlan) -> Grade:
         blame=ruling.blame,
         score=None if ruling.verdict is Verdict.UNGRADED else official_score,
         official_score=official_score,
+        packaged_score=_packaged_score(counted),
         passed=passed,
         failed=len(counted) - passed - not_run,
         not_run=not_run,
@@ -168,16 +179,22 @@ def _counted_tests(recorded: RecordedEvaluation, plan: ScoringPlan) -> list[Reco
     return [t for t in tests if t.full_name not in plan.ignored_tests]
 
 
+def _packaged_score(counted: list[RecordedTest]) -> float:
+    resolved = {t.full_name: t.status == "passed" for t in counted}
+    return sum(resolved.values()) / len(resolved) if resolved else 0.0
+
+
 def _ruling(
     recorded: RecordedEvaluation, plan: ScoringPlan, counted: list[RecordedTest], score: float
 ) -> tuple[str, Ruling, str]:
     """Return reason, ruling and detail: a fault of the evaluation goes before any score."""
-    if recorded.error_code is not None:
-        return *ruling_for(recorded.error_code), recorded.error_details or ""
+    code = recorded.error_code
+    if code is not None:
+        ruled = ruling_for(code) if code in FAILED_BUILDS else ruling_without_verdict(code)
+        return *ruled, recorded.error_details or ""
     errors = [e for b in plan.active_branches for e in recorded.test_branch_errors.get(b, [])]
     if errors:
-        reason, ruling = ruling_for(errors[0].error_code)
-        return reason, Ruling(Verdict.UNGRADED, ruling.blame or Blame.UNKNOWN), errors[0].error_details
+        return *ruling_without_verdict(errors[0].error_code), errors[0].error_details
     absent = sorted(set(plan.active_branches) - set(recorded.test_branches))
     if absent:
         return *ruling_for("incomplete_branches"), ", ".join(absent)
@@ -190,13 +207,10 @@ def _ruling_by_tests(counted: list[RecordedTest], score: float) -> tuple[str, Ru
     if score == 1.0:
         return ruling_for("all_tests_passed")
     causes = {str(t.extra.get("error_code") or "not_run") for t in counted if t.status == "not_run"}
-    by_cause = [ruling_for(cause) for cause in sorted(causes)]
-    for reason, ruling in by_cause:
-        if ruling.verdict is Verdict.UNGRADED:
-            return reason, ruling
-    if by_cause and all(t.status in ("passed", "not_run") for t in counted):
-        return by_cause[0]
-    return ruling_for("tests_failed")
+    for cause in sorted(causes - {MISSING_TEST}):
+        return ruling_without_verdict(cause)
+    only_missing = causes and all(t.status in ("passed", "not_run") for t in counted)
+    return ruling_for(MISSING_TEST if only_missing else "tests_failed")
 
 
 def tests_digest(task_dir: Path, archives: Mapping[str, str]) -> str:

@@ -1,0 +1,52 @@
+"""Which instances of a run are evaluated now: ids, filter and slice cut what is in the run, not the benchmark's list.
+
+The official slice cuts the list of all task directories, whatever was submitted. Nothing is imported from the
+package: it may be installed for another Python than ours.
+"""
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from obo_bench.core.refusals import PreflightRefused
+from obo_bench.programbench.selection import Selector
+
+_SHOWN = 20
+
+
+def choose(requested: Sequence[str], selector: Selector) -> tuple[str, ...]:
+    """Return what the selector leaves of `requested`, in its order; the selector's values are checked already.
+
+    Raises PreflightRefused `unknown_instance` for an id that the run does not have, `empty_selection`.
+    """
+    named = tuple(name for given in selector.instance_ids if (name := given.strip()))
+    _refuse_unknown(named, requested)
+    steps = [f"{len(requested)} instances in the run"]
+    left = [name for name in requested if not named or name in named]
+    if selector.filter:
+        left = [name for name in left if re.match(selector.filter, name)]
+        steps.append(f"--filter {selector.filter[:100]!r} left {len(left)}")
+    if selector.slice:
+        left = left[slice(*(int(part) if part else None for part in selector.slice.split(":")))]
+        steps.append(f"--slice {selector.slice[:100]!r} left {len(left)}")
+    if not left:
+        raise PreflightRefused(
+            "empty_selection",
+            f"{'; '.join(steps)} (the pattern of --filter has to match from the start of the id)",
+            evidence={"steps": steps},
+        )
+    return tuple(left)
+
+
+def _refuse_unknown(named: Sequence[str], requested: Sequence[str]) -> None:
+    unknown = [name for name in dict.fromkeys(named) if name not in set(requested)]
+    if not unknown:
+        return
+    near = {name: difflib.get_close_matches(name[:200], requested, n=3, cutoff=0.5) for name in unknown[:_SHOWN]}
+    told = [f"{name[:100]!r} ({'near: ' + ', '.join(ids) if ids else 'nothing near'})" for name, ids in near.items()]
+    more = f", and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+    raise PreflightRefused(
+        "unknown_instance",
+        f"the run has no instance {', '.join(told)}{more}",
+        evidence={"unknown": unknown, "near": near},
+    )

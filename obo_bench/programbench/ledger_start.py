@@ -1,0 +1,23 @@
+"""Begin to work with a run's ledger."""
+
+from obo_bench.core.ledger import LedgerUnwritable
+from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.reporter import Reporter
+from obo_bench.core.session import Session
+
+
+def take_over_ledger(session: Session, reporter: Reporter) -> None:
+    """Complete what a killed writer left undone, before any row is relied upon, and tell of damage.
+
+    Raises PreflightRefused `run_root_unwritable`.
+    """
+    try:
+        notices = session.ledger.take_over()
+    except LedgerUnwritable as error:
+        raise PreflightRefused(
+            "run_root_unwritable",
+            f"the ledger cannot be written: {error}",
+            evidence={"ledger": str(session.ledger.path), "why": str(error)},
+        ) from error
+    for notice in notices:
+        reporter.event(notice)
