@@ -1,0 +1,167 @@
+"""`obo-bench prepare`, also `obo-bench programbench prepare`: a submission from a container and a workspace at hand."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from obo_bench.cli import answer, arguments
+from obo_bench.core.admission import SeedDemands, check_commit
+from obo_bench.core.refusals import UsageError
+from obo_bench.core.reporter import Reporter
+from obo_bench.programbench.options import DEFAULT_TIMEOUT_SEC
+
+if TYPE_CHECKING:
+    from obo_bench.programbench.preparing.options import PrepareOptions
+
+_CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
+"""As docker names containers."""
+
+
+def prepare(
+    workspace: Annotated[
+        Path,
+        typer.Option(
+            "--workspace", parser=arguments.named_path, metavar="<path>", help="The workspace on this machine."
+        ),
+    ],
+    instruction_file: Annotated[
+        Path,
+        typer.Option(
+            "--instruction-file",
+            parser=arguments.named_path,
+            metavar="<path>",
+            help="UTF-8 text: what the agent is told.",
+        ),
+    ],
+    container_name: Annotated[str, typer.Option("--container-name", help="The running cleanroom; never changed.")],
+    instance_id: Annotated[str, typer.Option("--instance-id", help="The instance.")],
+    repo_dir: arguments.RepoDir = None,
+    settings_path: arguments.SettingsPath = None,
+    isolated_data_root: Annotated[
+        Path | None,
+        typer.Option(
+            "--isolated-data-root",
+            parser=arguments.named_path,
+            metavar="<path>",
+            help="Data directory that the server was given for this; its settings.json is the default one.",
+        ),
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--run-id", help="The run it belongs to; several instances may share one.")
+    ] = None,
+    runs_root: arguments.RunsRoot = None,
+    protected_path: Annotated[
+        list[str] | None,
+        typer.Option(help="Artifact that the agent may only run; replaces the default; repeatable."),
+    ] = None,
+    timeout_sec: Annotated[float, typer.Option(min=1, help="Deadline in the task body.")] = DEFAULT_TIMEOUT_SEC,
+    ledger_output: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger-output",
+            parser=arguments.named_path,
+            metavar="<path>",
+            help="Append the ledger's lines to this file as well.",
+        ),
+    ] = None,
+    manifest_output: Annotated[
+        Path | None,
+        typer.Option(
+            "--manifest-output",
+            parser=arguments.named_path,
+            metavar="<path>",
+            help="Write the manifest to this file as well.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse what would only be flagged, such as a changed reference.")
+    ] = False,
+    evaluate: Annotated[bool, typer.Option("--eval/--no-eval", help="Grade with the official evaluator.")] = False,
+    allow_dirty_seed: arguments.AllowDirtySeed = False,
+    expect: arguments.Expect = None,
+    seed_commit: arguments.SeedCommit = None,
+    require_stamp: arguments.RequireStamp = False,
+    json_: arguments.Json = False,
+    quiet: arguments.Quiet = False,
+) -> None:
+    """Check a cleanroom that is running, normalise its workspace, and package what is in it; nothing is submitted.
+
+    Example: obo-bench prepare --workspace ws --container-name room --instance-id ID --instruction-file task.md
+
+    Prints the run's directory, which `export` and `eval` take. May be repeated any number of times: what is there
+    already is kept, and an `executable` is taken for the reference only if it has the bytes of the image's.
+    """
+    del json_  # read from the command line itself, so that usage errors obey it too
+    from obo_bench.programbench.instances import check_instance_id
+    from obo_bench.programbench.preparing.options import PrepareOptions
+
+    checkout = arguments.checkout(repo_dir)
+    isolated = arguments.absolute(isolated_data_root)
+    settings, named = arguments.settings_place(settings_path, checkout)
+    if isolated is not None and settings_path is None:
+        settings, named = isolated / "settings.json", False
+    options = PrepareOptions(
+        repo_dir=checkout,
+        run_root=arguments.run_root("programbench", runs_root, run_id, checkout) / check_instance_id(instance_id),
+        instance_id=instance_id,
+        workspace=workspace.absolute(),
+        instruction_file=instruction_file.absolute(),
+        container_name=_check_container(container_name),
+        settings_path=settings,
+        settings_named=named,
+        isolated_data_root=isolated,
+        protected_paths=tuple(protected_path or ()),
+        timeout_sec=arguments.finite("--timeout-sec", timeout_sec),
+        ledger_output=arguments.absolute(ledger_output),
+        manifest_output=arguments.absolute(manifest_output),
+        strict=strict,
+        evaluate=evaluate,
+        seed=SeedDemands(
+            allow_dirty=allow_dirty_seed,
+            expect=expect,
+            seed_commit=check_commit("--seed-commit", seed_commit),
+            require_stamp=require_stamp,
+        ),
+    )
+    if options.ledger_output is not None and options.ledger_output == options.manifest_output:
+        raise UsageError(f"--ledger-output and --manifest-output both name {str(options.ledger_output)!r}: name two")
+    _prepare(options, arguments.reporter(quiet=quiet))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to a group: the same function wherever it answers."""
+    app.command(
+        "prepare",
+        short_help="Package the workspace of a container that is running already.",
+        epilog="Exit status: 0 packaged, 1 blocked or not packaged, 2 usage, 4-5 refused, 6 not graded, "
+        "129/130/143 signal.",
+    )(prepare)
+
+
+def _prepare(options: "PrepareOptions", reporter: Reporter) -> None:
+    from obo_bench.programbench.preparing.prepare import prepare_submission
+
+    result = prepare_submission(options, reporter)
+    if result.official_eval_status != "not_run":
+        answer.say(f"official evaluation: {result.official_eval_status}: {result.grade.get('reason', 'no reason')}")
+    answer.say(f"next: look at {options.run_root / 'run_manifest.json'}")
+    document = {
+        "run": str(options.run),
+        "instance_id": options.instance_id,
+        "instance_directory": str(options.run_root),
+        "status": result.status,
+        "reason_code": result.reason_code,
+        "error": result.error,
+        "submission_sha256": result.submission_sha256,
+        "official_eval_status": result.official_eval_status,
+        "grade": result.grade,
+    }
+    answer.give("programbench prepare", str(options.run), document)
+
+
+def _check_container(name: str) -> str:
+    if not _CONTAINER.fullmatch(name):
+        raise UsageError(f"--container-name {name[:200]!r} is no name of a container: see `docker ps`")
+    return name
