@@ -1,0 +1,36 @@
+"""Options that choose among instances, as `run` spells them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from obo_bench.cli import arguments
+from obo_bench.core.refusals import UsageError
+
+Difficulty = Annotated[list[str] | None, typer.Option(help="easy, medium, hard or none; repeatable.")]
+Language = Annotated[list[str] | None, typer.Option(help="Language of the original; repeatable.")]
+InstanceId = Annotated[list[str] | None, typer.Option(help="One instance; repeatable.")]
+InstanceIds = Annotated[
+    str | None, typer.Option("--instance-ids", metavar="<id,id,...>", help="Several instances, separated by commas.")
+]
+IdsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ids-file",
+        parser=arguments.named_path,
+        metavar="<path>",
+        help="File with one instance id a line; # begins a comment.",
+    ),
+]
+Filter = Annotated[str, typer.Option("--filter", help="Regular expression, matched from the start of the id.")]
+Slice = Annotated[str, typer.Option("--slice", help="Python slice, such as 0:3; 5 means the first five.")]
+Shuffle = Annotated[bool, typer.Option(help="Shuffle first, in the official fixed order.")]
+
+
+def listed_ids(instance_id: list[str] | None, instance_ids: str | None) -> tuple[str, ...]:
+    """Return the ids of both options in their order; raises UsageError for a list that names none."""
+    listed = tuple(name for part in (instance_ids or "").split(",") if (name := part.strip()))
+    if instance_ids is not None and not listed:
+        raise UsageError(f"--instance-ids {instance_ids!r} names no instance: give ids separated by commas")
+    return (*(instance_id or ()), *listed)
