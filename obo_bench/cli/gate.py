@@ -1,0 +1,167 @@
+"""`obo-bench programbench gate` and `gate-tasks`: may a campaign be paid for?"""
+
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.core.refusals import UsageError
+from obo_bench.programbench.gating.options import DEFAULT_MIN_PAIRS, GateOptions, TaskSource
+
+_RUN_HELP = "The graded run: its id, or its directory (with a slash in it)."
+_SCORES_HELP = (
+    "evaluated run (id or directory), leaderboard entry, _stats/score.json, eval.json files, or CSV id,score."
+)
+SmokeIds = Annotated[
+    Path | None,
+    typer.Option(
+        "--smoke-ids-file",
+        parser=arguments.named_path,
+        metavar="<path>",
+        help="File with the smoke tasks, one id a line; # begins a comment.",
+    ),
+]
+
+
+def gate(
+    run: Annotated[str, typer.Option("--run", metavar="RUN", help=_RUN_HELP)],
+    reference: Annotated[
+        str,
+        typer.Option(
+            "--reference", metavar="FILE|DIR|RUN", help=f"What it must be at least as good as: {_SCORES_HELP}"
+        ),
+    ],
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="FILE|DIR|RUN", help="What it must not be below; likewise.")
+    ] = None,
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            "--tasks",
+            parser=arguments.named_path,
+            metavar="<path>",
+            help="File with the tasks, as `gate-tasks` prints it, or one id a line.",
+        ),
+    ] = None,
+    smoke_ids_file: SmokeIds = None,
+    unseen_ids_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--unseen-ids-file",
+            parser=arguments.named_path,
+            metavar="<path>",
+            help="File with the unseen tasks, likewise.",
+        ),
+    ] = None,
+    draw: Annotated[bool, typer.Option("--draw", help="Draw the tasks as `gate-tasks` with this --seed did.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of --draw.")] = None,
+    min_pairs: Annotated[
+        int, typer.Option(min=1, help="Tasks that must have a score in both; fewer are inconclusive.")
+    ] = DEFAULT_MIN_PAIRS,
+    runs_root: arguments.RunsRoot = None,
+    repo_dir: arguments.RepoDir = None,
+    json_: arguments.Json = False,
+    quiet: arguments.Quiet = False,
+) -> None:
+    """Compare a graded run with a reference on the calibration tasks: GO, NO-GO or INCONCLUSIVE.
+
+    Example: obo-bench programbench gate --run trial --tasks tasks.txt --reference leaderboard/_stats/score.json
+
+    GO when its mean is at least the reference's on the same tasks, and not below the baseline's. The verdict and the
+    path of gate_result.json are printed on stdout, everything else on stderr.
+    """
+    del json_  # read from the command line itself, so that usage errors obey it too
+    source = _source(tasks, smoke_ids_file, unseen_ids_file, draw=draw, seed=seed)
+    checkout = arguments.optional_checkout(repo_dir)
+    runs = recorded_runs.known_runs_root(runs_root, checkout)
+    options = GateOptions(
+        run=recorded_runs.run_directory("--run", run, runs),
+        reference=_named("--reference", reference),
+        baseline=None if baseline is None else _named("--baseline", baseline),
+        tasks=source,
+        min_pairs=min_pairs,
+        runs_root=runs,
+        repo_dir=checkout,
+        settings_path=arguments.implied_settings(checkout),
+    )
+    _gate(options, quiet=quiet)
+
+
+def gate_tasks(
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**64 - 1, help="Seed; without one a new one is made and told.")
+    ] = None,
+    smoke_ids_file: SmokeIds = None,
+    json_: arguments.Json = False,
+) -> None:
+    """Draw the calibration tasks before the run: 10 smoke tasks from the easy ones, 10 unseen ones from all the rest.
+
+    Example: obo-bench programbench gate-tasks --seed 7 > tasks.txt
+
+    The list goes to stdout; `run --ids-file` and `gate --tasks` take it. One seed always gives the same tasks. Named
+    smoke tasks are kept as they are.
+    """
+    del json_  # read from the command line itself, so that usage errors obey it too
+    from obo_bench.programbench.gating.draw import draw_tasks
+    from obo_bench.programbench.gating.official_tasks import official_tasks
+    from obo_bench.programbench.gating.task_list import read_tasks
+
+    known = official_tasks().instances
+    smoke = (
+        list(read_tasks(TaskSource(smoke=arguments.absolute(smoke_ids_file)), known).groups) if smoke_ids_file else None
+    )
+    drawn = draw_tasks(list(known.values()), secrets.randbelow(2**32) if seed is None else seed, smoke)
+    answer.say("next: keep the list in FILE, then `obo-bench programbench run --ids-file FILE --eval`")
+    result = {
+        "seed": drawn.draw.seed,
+        "smoke_given": drawn.draw.smoke_given,
+        "catalogue_sha256": drawn.draw.catalogue_sha256,
+        "smoke": list(drawn.smoke),
+        "unseen": list(drawn.unseen),
+    }
+    answer.give("programbench gate-tasks", drawn.text(), result)
+
+
+def _gate(options: GateOptions, *, quiet: bool) -> None:
+    from obo_bench.programbench.gating.gate import run_gate
+
+    result, path = run_gate(options, arguments.reporter(quiet=quiet))
+    if not quiet:
+        from obo_bench.cli.gate_table import table
+
+        answer.say(table(result))
+    document = {name: value for name, value in result.document().items() if name != "tasks"}
+    answer.give("programbench gate", f"{result.verdict} {path}", {"gate_result": str(path), **document})
+
+
+def _source(tasks: Path | None, smoke: Path | None, unseen: Path | None, *, draw: bool, seed: int | None) -> TaskSource:
+    """Return where the tasks come from; raises UsageError unless exactly one way is named."""
+    if draw != (seed is not None):
+        raise UsageError("--draw and --seed go together: give the seed that the tasks of the run were drawn with")
+    ways = (tasks is not None) + (unseen is not None) + draw
+    smoke_fits = tasks is None if smoke is not None else unseen is None
+    if ways != 1 or not smoke_fits:
+        raise UsageError(
+            "which tasks? give --tasks FILE, or --smoke-ids-file and --unseen-ids-file, or --draw --seed N (with or "
+            "without --smoke-ids-file)"
+        )
+    return TaskSource(arguments.absolute(tasks), arguments.absolute(smoke), arguments.absolute(unseen), seed)
+
+
+def _named(flag: str, value: str) -> str:
+    if not value:
+        raise UsageError(f"{flag} is empty: give a value")
+    return value
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(
+        "gate",
+        short_help="Judge a graded run by a reference: GO, NO-GO or INCONCLUSIVE.",
+        epilog="Exit status: 0 GO, 1 NO-GO, 2 usage, 5 refused (run not found, at work or not graded; a file that "
+        "cannot be used), 6 INCONCLUSIVE, 129/130/143 signal.",
+    )(gate)
+    app.command("gate-tasks", short_help="Draw the tasks of a gate.")(gate_tasks)
