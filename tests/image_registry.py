@@ -61,21 +61,42 @@ def _image(text: bytes) -> tuple[bytes, dict[str, bytes]]:
     return json.dumps(manifest).encode(), {_digest(config): config, _digest(packed): packed}
 
 
+def _answer(manifest: bytes) -> tuple[int, bytes, str]:
+    if manifest:
+        return 200, manifest, MANIFEST
+    return 404, b'{"errors": [{"code": "MANIFEST_UNKNOWN", "message": "manifest unknown"}]}', "application/json"
+
+
+def digest_of(text: bytes) -> str:
+    """Return what a registry knows the image by that holds `text`."""
+    return _digest(_image(text)[0])
+
+
 @contextmanager
-def serving(text: bytes, *, broken: bool = False, held: threading.Event | None = None) -> Iterator[str]:
-    """Serve an image that holds `text`; gives host:port. `broken` damages its layer, `held` delays them until set."""
+def serving(
+    text: bytes, *, older: bytes = b"", broken: bool = False, held: threading.Event | None = None
+) -> Iterator[str]:
+    """Serve an image that holds `text` under every tag; gives host:port.
+
+    One that holds `older` has lost its tag. `broken` damages the layer, `held` delays layers until set.
+    """
     manifest, blobs = _image(text)
+    untagged, more = _image(older)
+    by_digest, blobs = {_digest(found): found for found in (manifest, untagged)}, blobs | more
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if "/manifests/" in self.path:
-                self._give(200, manifest, MANIFEST)
+                self._manifest(self.path.rpartition("/")[2])
             elif "/blobs/" in self.path:
                 self._blob(blobs[self.path.rpartition("/")[2]])
             else:
                 self._give(200, b"{}", "application/json")
 
         do_HEAD = do_GET  # noqa: N815
+
+        def _manifest(self, reference: str) -> None:
+            self._give(*_answer(by_digest.get(reference, b"" if ":" in reference else manifest)))
 
         def _blob(self, data: bytes) -> None:
             layer = data[:2] == b"\x1f\x8b"

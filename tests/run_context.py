@@ -10,9 +10,7 @@ from obo_bench.programbench.options import RunOptions
 
 
 def context_of(session: Session, workers: int) -> RunContext:
-    options = RunOptions(
-        repo_dir=Path("none"), run_root=session.run_root, settings_path=Path("none"), workers=workers
-    )
+    options = RunOptions(repo_dir=Path("none"), run_root=session.run_root, settings_path=Path("none"), workers=workers)
     return RunContext(
         session=session,
         options=options,

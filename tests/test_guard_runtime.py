@@ -13,6 +13,7 @@ from tests.guard import traced
 from tests.guard.invocations import World, python
 from tests.guard.runtime import record
 from tests.guard.static import PRODUCT, distinct, recorded_commands
+from tests.parity.command_lines import parameters
 
 COMMANDS = [command.name for command in distinct(recorded_commands())]
 """Each recorded command once, also where it has two names."""
@@ -55,6 +56,15 @@ def test_a_checkout_that_nobody_may_enter_does_not_keep_the_manifest_back(world:
     assert not recording.violations()
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_parser_looks_at_no_path(command: str) -> None:
+    """The parser's own type for paths asks the file system about each of them; a function of ours does not."""
+    declared = [(parameter.opts, parameter.type_descriptor) for parameter in parameters(command)]
+    paths = [(names, told.parameter_info.parser) for names, told in declared if told.annotation is Path]
+    assert paths
+    assert not [names for names, parser in paths if parser is None]
+
+
 @needs_strace
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_system_call_touches_anything_else(world: World, command: str) -> None:
@@ -92,8 +102,8 @@ def forbidden(world: World) -> dict[str, tuple[list[str], dict[str, str]]]:
         "in the workspace's data": (["--runs-root", str(world.checkout.parent / "data")], {}),
         "in OUROBOROS_DATA_DIR": (["--runs-root", str(data / "runs")], {"OUROBOROS_DATA_DIR": str(data)}),
         "beside the settings": (
-            ["--runs-root", str(settings.parent / "runs"), "--settings-path", str(settings)],
-            {},
+            ["--runs-root", str(settings.parent / "runs")],
+            {"OUROBOROS_SETTINGS_PATH": str(settings)},
         ),
     }
 

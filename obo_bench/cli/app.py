@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from obo_bench import __version__
-from obo_bench.cli import attest, cancel, gc, practice, programbench, reasons, schema
+from obo_bench.cli import attest, cancel, evaluate, export, gate, gc, practice, prepare, programbench, reasons, schema
 
 app = typer.Typer(
     name="obo-bench",
@@ -17,9 +17,16 @@ app = typer.Typer(
 )
 app.add_typer(programbench.app, name="programbench")
 cancel.register(programbench.app)
+evaluate.register(programbench.app)
+export.register(programbench.app)
+gate.register(programbench.app)
 gc.register(programbench.app)
+prepare.register(programbench.app)
 app.add_typer(practice.app, name="practice", short_help="Try all of it for real, without a server or money.")
 attest.register(app)
+evaluate.register(app)
+export.register(app)
+prepare.register(app)
 reasons.register(app)
 schema.register(app)
 

@@ -26,7 +26,8 @@ def _text(value: str) -> str:
     return value
 
 
-def _path(value: str) -> Path:
+def named_path(value: str) -> Path:
+    """Return a path as it was written; refuses the empty one, which would mean the current directory."""
     return Path(_text(value))
 
 
@@ -35,7 +36,7 @@ RepoDir = Annotated[
     typer.Option(
         "--repo-dir",
         envvar="OUROBOROS_REPO_DIR",
-        parser=_path,
+        parser=named_path,
         metavar="<path>",
         help="Checkout that the server runs from. Default: the current one.",
     ),
@@ -54,7 +55,7 @@ SettingsPath = Annotated[
     Path | None,
     typer.Option(
         "--settings-path",
-        parser=_path,
+        parser=named_path,
         metavar="<path>",
         help="The server's settings.json (environment: OUROBOROS_SETTINGS_PATH).",
     ),
@@ -64,7 +65,7 @@ RunsRoot = Annotated[
     Path | None,
     typer.Option(
         "--runs-root",
-        parser=_path,
+        parser=named_path,
         metavar="<path>",
         help="Where runs are kept (environment: OUROBOROS_BENCH_RUNS_ROOT).",
     ),
@@ -91,7 +92,16 @@ RequireStamp = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", parser=_path, metavar="<path>", help="Write the record as JSON, also when refused."),
+    typer.Option("--output", parser=named_path, metavar="<path>", help="Write the record as JSON, also when refused."),
+]
+PinDigests = Annotated[
+    Path | None,
+    typer.Option(
+        "--pin-digests",
+        parser=named_path,
+        metavar="<path>",
+        help="Use only these images: a run_manifest.json, or lines name@sha256:... as docker prints them.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
@@ -120,9 +130,19 @@ def optional_checkout(named: Path | None) -> Path | None:
     return None
 
 
+def absolute(path: Path | None) -> Path | None:
+    """Return a path that was named as an absolute one, links as they are."""
+    return None if path is None else path.absolute()
+
+
 def settings_place(named: Path | None, repo_dir: Path) -> tuple[Path, bool]:
     """Return where the settings are, and whether the operator named the place."""
     return settings_location(named, repo_dir, os.environ)
+
+
+def implied_settings(repo_dir: Path | None) -> Path | None:
+    """Return where the settings of a checkout are, for a command that does not read them: no output may land there."""
+    return settings_place(None, repo_dir)[0] if repo_dir else None
 
 
 def run_root(kind: str, named: Path | None, run_id: str | None, repo_dir: Path) -> Path:

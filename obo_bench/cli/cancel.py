@@ -32,7 +32,7 @@ def cancel(
     from obo_bench.programbench.leftovers.cancel import cancel_run
 
     address = arguments.address(ouroboros_url) if ouroboros_url is not None else None
-    found = recorded_runs.named_run(run, recorded_runs.known_runs_root(runs_root))
+    found = recorded_runs.named_run(run, recorded_runs.known_runs_root(runs_root, recorded_runs.implied_checkout()))
     instances = cancel_run(found, url=address, instance_ids=instance_id or (), reporter=arguments.reporter(quiet=quiet))
     answer.say(_summary(instances, found.root.name))
     answer.give(

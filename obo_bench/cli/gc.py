@@ -43,7 +43,7 @@ def gc(
     if ouroboros_url is not None and run is None:
         raise UsageError("--ouroboros-url is for one run: name it as RUN, other runs may have other servers")
     address = arguments.address(ouroboros_url) if ouroboros_url is not None else None
-    runs = recorded_runs.known_runs_root(runs_root)
+    runs = recorded_runs.known_runs_root(runs_root, recorded_runs.implied_checkout())
     chosen = recorded_runs.named_run(run, runs) if run is not None else None
     engine = connect_engine()
     with closing(engine.client):

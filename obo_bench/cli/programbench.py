@@ -1,12 +1,12 @@
 """`obo-bench programbench ...`."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, attest
+from obo_bench.cli import answer, arguments, attest, selection_arguments
+from obo_bench.cli.grade_table import grade_answer, grade_lines
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
@@ -49,15 +49,13 @@ def run(
     ouroboros_url: arguments.OuroborosUrl = DEFAULT_URL,
     solve_model: arguments.SolveModel = None,
     settings_path: arguments.SettingsPath = None,
-    difficulty: Annotated[list[str] | None, typer.Option(help="easy, medium, hard or none; repeatable.")] = None,
-    language: Annotated[list[str] | None, typer.Option(help="Language of the original; repeatable.")] = None,
-    instance_id: Annotated[list[str] | None, typer.Option(help="One instance; repeatable.")] = None,
-    ids_file: Annotated[Path | None, typer.Option(help="File with one instance id a line; # begins a comment.")] = None,
-    filter_: Annotated[
-        str, typer.Option("--filter", help="Regular expression, matched from the start of the id.")
-    ] = "",
-    slice_: Annotated[str, typer.Option("--slice", help="Python slice, such as 0:3; 5 means the first five.")] = "",
-    shuffle: Annotated[bool, typer.Option(help="Shuffle first, in the official fixed order.")] = False,
+    difficulty: selection_arguments.Difficulty = None,
+    language: selection_arguments.Language = None,
+    instance_id: selection_arguments.InstanceId = None,
+    ids_file: selection_arguments.IdsFile = None,
+    filter_: selection_arguments.Filter = "",
+    slice_: selection_arguments.Slice = "",
+    shuffle: selection_arguments.Shuffle = False,
     run_id: arguments.RunId = None,
     runs_root: arguments.RunsRoot = None,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Instances at work at a time.")] = 1,
@@ -75,6 +73,13 @@ def run(
     ] = None,
     skip_pull: Annotated[bool, typer.Option("--skip-pull", help="Use only images that are on the engine.")] = False,
     pull: Annotated[Pull, typer.Option(help="When to pull images.")] = Pull.MISSING,
+    pin_digests: arguments.PinDigests = None,
+    allow_image_findings: Annotated[
+        bool,
+        typer.Option(
+            "--allow-image-findings", help="Use an image although a copy of the reference is in it; recorded."
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Prepare everything, submit and spend nothing.")] = False,
     evaluate: Annotated[bool, typer.Option("--eval/--no-eval", help="Grade with the official evaluator.")] = False,
     allow_dirty_seed: arguments.AllowDirtySeed = False,
@@ -91,6 +96,9 @@ def run(
     on_interrupt: Annotated[
         Interrupt, typer.Option(help="On a signal leave running tasks to the server, or cancel them.")
     ] = Interrupt.DETACH,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a submission that resembles the reference or may hide it.")
+    ] = False,
     rm_images: Annotated[
         bool, typer.Option("--rm-images", help="Remove each image that the run pulled, once it is not needed any more.")
     ] = False,
@@ -131,6 +139,8 @@ def run(
         memory=memory,
         workers=workers,
         pull="never" if skip_pull else pull.value,
+        pin_digests=pin_digests.absolute() if pin_digests else None,
+        allow_image_findings=allow_image_findings,
         protected_paths=tuple(protected_path or ()),
         redo_existing=redo_existing,
         retry=tuple(retry or ()),
@@ -145,6 +155,7 @@ def run(
         expected_version=expected_version,
         max_cost_usd=None if max_cost_usd is None else arguments.finite("--max-cost-usd", max_cost_usd),
         on_interrupt=on_interrupt.value,
+        strict=strict,
         rm_images=rm_images,
         min_budget_usd=None if min_budget_usd is None else arguments.finite("--min-budget-usd", min_budget_usd),
         accept_config_change=accept_config_change,
@@ -156,13 +167,12 @@ def _run(options: RunOptions, reporter: Reporter) -> None:
     from obo_bench.programbench.run import run_programbench
 
     result = run_programbench(options, reporter)
+    grades = None
     if result.grades is not None:
-        answer.say(
-            f"official evaluation: {result.grades['pass']} pass, {result.grades['fail']} fail, "
-            f"{result.grades['ungraded']} ungraded of {result.grades['requested']} requested"
-        )
+        grades = grade_answer(result.grades)
+        answer.say("\n".join(grade_lines(result.grades)))
     answer.say(f"next: look at {result.run_root / 'run_manifest.json'}")
-    answer.give("programbench run", str(result.run_root), {"counts": result.counts, "grades": result.grades})
+    answer.give("programbench run", str(result.run_root), {"counts": result.counts, "grades": grades})
 
 
 def _check_memory(memory: str) -> None:

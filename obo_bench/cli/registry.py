@@ -2,10 +2,33 @@
 
 from collections.abc import Sequence
 
-RECORDED = frozenset({"programbench run", "attest", "programbench attest"})
+RECORDED = frozenset(
+    {
+        "programbench run",
+        "attest",
+        "programbench attest",
+        "eval",
+        "programbench eval",
+        "export",
+        "programbench export",
+        "programbench gate",
+        "prepare",
+        "programbench prepare",
+    }
+)
 """Commands that run inside the seam and leave a manifest."""
 
-READ_ONLY = frozenset({"practice", "practice gateway", "programbench cancel", "programbench gc", "reasons", "schema"})
+READ_ONLY = frozenset(
+    {
+        "practice",
+        "practice gateway",
+        "programbench cancel",
+        "programbench gate-tasks",
+        "programbench gc",
+        "reasons",
+        "schema",
+    }
+)
 """Commands that write no manifest (`cancel` appends ledger rows)."""
 
 SHELL = frozenset({"attest", "programbench attest"})

@@ -57,6 +57,10 @@ class AdmissionRequest:
     """The checkout the server runs from; None where the command needs none and none was named."""
     settings_path: Path | None = None
     """The server's settings file; no output may land in its directory."""
+    data_root: Path | None = None
+    """A data directory of its own that the server was given; no output may land in it."""
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    """What the command only reads, by what it is; no output may land in it."""
     outputs: Sequence[Path] = ()
     """Files beside the run root that the command will write."""
     argv: Sequence[str] = field(default_factory=lambda: list(sys.argv))

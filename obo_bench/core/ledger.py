@@ -43,12 +43,13 @@ class LedgerUnwritable(OSError):
 
 
 class Ledger:
-    """Appends rows at the run root and, verbatim, in the instance's directory, where there is one."""
+    """Appends rows at the run root and, verbatim, in the instance's directory, where there is one, and in `also`."""
 
-    def __init__(self, run_root: Path, invocation: str, redactor: Redactor) -> None:
+    def __init__(self, run_root: Path, invocation: str, redactor: Redactor, *, also: Path | None = None) -> None:
         self._root = run_root
         self._invocation = invocation
         self._redactor = redactor
+        self._also = also
 
     @property
     def path(self) -> Path:
@@ -68,6 +69,8 @@ class Ledger:
             line = self._line(row)
             _append(self.path, line)
             self._copy(row.instance_id, line)
+            if self._also is not None:
+                _append(self._also, line)
         return row
 
     @untorn
@@ -96,7 +99,9 @@ class Ledger:
         except LedgerUnwritable:
             raise
         except OSError as error:
-            raise LedgerUnwritable(Path(error.filename or self.path), error) from error
+            # The name is a descriptor's number where a file was wrapped after it had been opened.
+            named = error.filename if isinstance(error.filename, str) else self.path
+            raise LedgerUnwritable(Path(named), error) from error
 
     def _position(self, before: tuple[bytes, Row] | None) -> dict[str, Any]:
         line, row = before if before is not None else (b"", None)

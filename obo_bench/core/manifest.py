@@ -163,6 +163,8 @@ class Extra(WireModel):
     """Whether the official evaluation was asked for."""
     official_eval_status: str = "not_requested"
     """not_requested, not_run, completed or error."""
+    grades: dict[str, Any] = Field(default_factory=dict)
+    """Totals of the grades, with name and SHA-256 of the file that holds them; empty without an evaluation."""
     completed_count: int | None = None
     """Instances with a submission, earlier ones included."""
     failed_count: int | None = None

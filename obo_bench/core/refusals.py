@@ -28,12 +28,24 @@ class ExitCode(IntEnum):
         return member
 
     OK = 0, "completed; every instance succeeded (or was already done)"
-    FAILED = 1, "completed, but at least one instance failed (`--explain-override`: not set; `cancel`: not all)"
+    FAILED = (
+        1,
+        (
+            "completed, but at least one instance failed, not all could be exported, or the gate said NO-GO "
+            "(`--explain-override`: not set; `cancel`: not all)"
+        ),
+    )
     USAGE = 2, "usage error: bad flag or value; nothing was started"
     ATTESTATION = 3, "refused: runtime attestation"
     ADMISSION = 4, "refused: admission (seed gate, seed shape, lineage)"
     PREFLIGHT = 5, "refused: preflight (settings, budget, selection, dataset, engine, readiness, lock, outputs)"
-    EVALUATION = 6, "the official evaluation could not run, or left an instance that has a submission ungraded"
+    EVALUATION = (
+        6,
+        (
+            "the official evaluation could not run, or left an instance that has a submission ungraded; "
+            "the gate is INCONCLUSIVE"
+        ),
+    )
     STOPPED = 7, "stopped: a campaign-fatal provenance reason, or the same infrastructure reason again and again"
     BUDGET = 8, "stopped: spending ceiling reached"
     CRASHED = 70, "crashed: a bug in obo-bench"
@@ -131,12 +143,27 @@ REASONS: Mapping[str, Reason] = {
     ),
     "dataset_unavailable": Reason(Stage.PREFLIGHT, "reinstall the programbench package"),
     "ids_file_unreadable": Reason(Stage.PREFLIGHT, "name a UTF-8 text file with one instance id a line"),
+    "pins_unreadable": Reason(
+        Stage.PREFLIGHT,
+        "name a run_manifest.json or instance_order.json of a run with the right images, or lines name@sha256:...",
+    ),
+    "run_not_graded": Reason(
+        Stage.PREFLIGHT, "grade it with `run --eval` and its --run-id, or with `obo-bench programbench eval`"
+    ),
+    "scores_unreadable": Reason(
+        Stage.PREFLIGHT, "name an evaluated run, an official _stats/score.json, eval.json files, or a CSV of id,score"
+    ),
+    "instruction_unreadable": Reason(
+        Stage.PREFLIGHT, "name a UTF-8 text file with the task as the agent is to read it (--instruction-file)"
+    ),
     "empty_selection": Reason(Stage.PREFLIGHT, "widen --filter, --slice, --difficulty or --language"),
     "unknown_instance": Reason(Stage.PREFLIGHT, "correct --instance-id; the message lists near matches"),
     "engine_unreachable": Reason(Stage.PREFLIGHT, "start Docker, or set DOCKER_HOST or the docker context"),
     "engine_disk_low": Reason(Stage.PREFLIGHT, "free disk space on the engine's root or on the runs root"),
     "evaluator_unavailable": Reason(
-        Stage.PREFLIGHT, "install programbench and the docker command, or run with --no-eval"
+        Stage.PREFLIGHT,
+        "install programbench and the docker command (PROGRAMBENCH_PYTHON names its interpreter); `run` also goes "
+        "without, with --no-eval",
     ),
     "run_locked": Reason(Stage.PREFLIGHT, "wait for the process that holds the run, or choose another --run-id"),
     "run_not_found": Reason(
@@ -151,11 +178,18 @@ REASONS: Mapping[str, Reason] = {
     ),
     "practice_setup_failed": Reason(Stage.PREFLIGHT, "follow the advice in the message"),
     "run_root_unwritable": Reason(Stage.PREFLIGHT, "make the runs root writable, or choose another with --runs-root"),
+    "leaderboard_not_possible": Reason(
+        Stage.PREFLIGHT, "evaluate the run first (`programbench eval`), then export its graded instances"
+    ),
+    "destination_taken": Reason(
+        Stage.PREFLIGHT, "choose another --dest: an export has a directory of its own, and only one source"
+    ),
     "output_unwritable": Reason(
         Stage.PREFLIGHT, "name a file outside of every run, in a directory that exists and can be written"
     ),
     "output_not_confined": Reason(
-        Stage.PREFLIGHT, "choose a place outside the checkout and the server's data directory (--runs-root, --output)"
+        Stage.PREFLIGHT,
+        "choose a place outside the checkout, the server's data directory and what is read (--runs-root, --output)",
     ),
 }
 """Every reason an invocation can be refused for, in the order of the gates."""

@@ -17,11 +17,11 @@ def new_run_id() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
-def check_run_id(run_id: str) -> str:
-    """Return `run_id`, or raise UsageError when it is not one plain path component."""
+def check_run_id(run_id: str, flag: str = "--run-id") -> str:
+    """Return `run_id`, or raise UsageError that names the option when it is not one plain path component."""
     if not _RUN_ID.fullmatch(run_id):
         raise UsageError(
-            f"--run-id {run_id!r} is not a run id: it names one directory, so use letters, digits, '.', '_' and '-' "
+            f"{flag} {run_id!r} is not a run id: it names one directory, so use letters, digits, '.', '_' and '-' "
             "(at most 100, starting with a letter or digit)"
         )
     return run_id
@@ -36,7 +36,10 @@ def runs_root(explicit: Path | None, repo_dir: Path, environ: Mapping[str, str] 
 
 
 def forbidden_places(
-    repo_dir: Path | None, settings_path: Path | None, environ: Mapping[str, str] = os.environ
+    repo_dir: Path | None,
+    settings_path: Path | None,
+    data_root: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> dict[str, Path]:
     """Return the places that belong to the server (design I4), by what they are."""
     places: dict[str, Path] = {}
@@ -47,6 +50,8 @@ def forbidden_places(
         places["OUROBOROS_DATA_DIR"] = Path(environ["OUROBOROS_DATA_DIR"])
     if settings_path is not None:
         places["the settings file's directory"] = settings_path.absolute().parent
+    if data_root is not None:
+        places["the isolated data root"] = data_root
     return places
 
 

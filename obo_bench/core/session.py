@@ -60,8 +60,9 @@ class Session:
         """
         self._watch.open()
         self.signals.install()
-        places = forbidden_places(self.request.repo_dir, self.request.settings_path)
-        for output in (self.run_root, *self.request.outputs):
+        request = self.request
+        places = forbidden_places(request.repo_dir, request.settings_path, request.data_root) | dict(request.inputs)
+        for output in (self.run_root, *request.outputs):
             check_confined(output, places)
         try:
             self._claim()

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from obo_bench.core.ledger import Row
@@ -16,10 +17,12 @@ from obo_bench.gateway.admitted import AdmittedServer
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.programbench.admission.admitted_config import AdmittedConfiguration
 from obo_bench.programbench.admission.disk_room import DiskRoom
+from obo_bench.programbench.image_pins import ImagePins
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.solving.idle_workers import IdleWorkers
+from obo_bench.programbench.solving.pulled_images import PulledImages
 from obo_bench.programbench.solving.spending import Spending
 from obo_bench.programbench.solving.task_name import task_name
 
@@ -55,6 +58,8 @@ class RunContext:
     """The disks to look at before each instance; None where nobody asked."""
     spending: Spending = field(default_factory=Spending)
     """What the run has cost, and whether it may spend more."""
+    pins: ImagePins | None = None
+    """The only images that may be used; None where any will do."""
     configuration: AdmittedConfiguration | None = None
     """What the run was admitted with; None where nobody compares."""
     rows: dict[str, Row] = field(default_factory=dict)
@@ -76,6 +81,11 @@ class RunContext:
     """The attempt of each instance that this invocation has come to."""
     images: dict[str, dict[str, object]] = field(default_factory=dict)
     """Identity of every image used."""
+
+    @cached_property
+    def pulled(self) -> PulledImages:
+        """What the run has pulled, earlier invocations included."""
+        return PulledImages(self.session.run_root)
 
     @property
     def gateway(self) -> GatewayClient:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.refusals import PreflightRefused, UsageError
 
 FIXTURE_PREFIX = "testorg__"
 """Ids of the package's own test instances, which are not part of the benchmark."""
@@ -43,6 +43,20 @@ class Instance:
     def is_fixture(self) -> bool:
         """Whether it is one of the package's own test instances."""
         return self.instance_id.startswith(FIXTURE_PREFIX)
+
+
+def is_instance_id(text: str) -> bool:
+    """Say whether a text has the shape of an instance id, so that it can name a directory."""
+    return _ID.fullmatch(text) is not None
+
+
+def check_instance_id(instance_id: str) -> str:
+    """Return an id that has the shape of one, so that it can name a directory; raises UsageError for any other."""
+    if not _ID.fullmatch(instance_id):
+        raise UsageError(
+            f"--instance-id {instance_id[:200]!r} is not an instance id: write <owner>__<repository>.<7 hex digits>"
+        )
+    return instance_id
 
 
 def load_instances() -> tuple[Instance, ...]:

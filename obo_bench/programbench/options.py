@@ -47,6 +47,10 @@ class RunOptions:
     """Instances at work at a time."""
     pull: PullPolicy = "missing"
     """When to pull images."""
+    pin_digests: Path | None = None
+    """File with the only images that may be used, read after admission."""
+    allow_image_findings: bool = False
+    """Solve also in an image that its audit objects to; recorded."""
     protected_paths: tuple[str, ...] = ()
     """Replaces the default protected artifacts; empty keeps them."""
     redo_existing: bool = False
@@ -67,6 +71,8 @@ class RunOptions:
     """Start nothing more once the run has cost so much, in USD."""
     on_interrupt: OnInterrupt = "detach"
     """What becomes of running tasks on a signal: left to the server, or cancelled."""
+    strict: bool = False
+    """Refuse submissions that hold the reference, or what can't be told from it."""
     rm_images: bool = False
     """Remove an instance's image when it is not needed any more, if this run pulled it."""
     accept_config_change: bool = False

@@ -1,5 +1,6 @@
 """Ledger rows of ProgramBench instances."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.ledger import Row, Status
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
 
 BENCHMARK = "programbench"
+_LASTING = ("infrastructure", "degraded", "protection", "image", "image_findings")
+"""Details of an ending that a row which repeats it keeps."""
 
 
 def append_row(
@@ -77,5 +80,14 @@ def repeat_row(context: "RunContext", earlier: Row, status: Status | LaterWord, 
     )
 
 
+def image_facts(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row says of the image of which `known` is recorded: its identity, and its audit's objections."""
+    audit = known.get("audit") or {}
+    facts: dict[str, Any] = {"image": {name: known.get(name) for name in ("name", "id", "digests")}} if known else {}
+    if audit.get("findings"):
+        facts["image_findings"] = {name: audit.get(name) for name in ("findings", "findings_count", "waived")}
+    return facts
+
+
 def _lasting(row: Row) -> dict[str, Any]:
-    return {name: row.details[name] for name in ("infrastructure", "degraded", "protection") if name in row.details}
+    return {name: row.details[name] for name in _LASTING if name in row.details}

@@ -6,14 +6,14 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ending import refusal_record
-from obo_bench.core.ledger import LedgerUnwritable, Row
+from obo_bench.core.ledger import Row
 from obo_bench.core.manifest import Outcome
-from obo_bench.core.refusals import ExitCode, PreflightRefused
+from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.signals import untorn
@@ -24,13 +24,8 @@ from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
 if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
+    from obo_bench.programbench.evaluation.grade_summary import GradeSummary
     from obo_bench.programbench.solving.schedule import Schedule
-
-EVALUATOR_CPUS = 4
-"""Cores of an evaluator's container, where the engine has so many; the package's own default of 10 fails on less."""
-_EVALUATION_LIMIT_SEC = 7 * 24 * 3600.0
-"""The official limits per step bound an evaluation; this only ends one that hangs outside of them."""
-
 
 _STOPPED: Mapping[str, tuple[Outcome, ExitCode]] = {
     "stopped_provenance": ("stopped_provenance", ExitCode.STOPPED),
@@ -50,8 +45,8 @@ class RunResult:
     """How it ended."""
     counts: dict[str, int]
     """Instances by what became of them."""
-    grades: dict[str, Any] | None
-    """Totals of the grade summary, if an evaluation was asked for and ran."""
+    grades: "GradeSummary | None"
+    """The grade summary, if an evaluation was asked for and ran."""
 
 
 def run_programbench(options: RunOptions, reporter: Reporter) -> RunResult:
@@ -93,6 +88,8 @@ def admission(options: RunOptions) -> AdmissionRequest:
             "solve_model": options.solve_model,
             "workers": options.workers,
             "pull": options.pull,
+            "pin_digests": str(options.pin_digests) if options.pin_digests else None,
+            "allow_image_findings": options.allow_image_findings,
             "redo_existing": options.redo_existing,
             "retry": list(options.retry),
             "accept_config_change": options.accept_config_change,
@@ -139,13 +136,14 @@ class _Leftovers:
 def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResult:
     from obo_bench.programbench.admission.gates import pass_gates
     from obo_bench.programbench.counts import record_counts
+    from obo_bench.programbench.ledger_start import take_over_ledger
     from obo_bench.programbench.solving.image_use import ImageUse
     from obo_bench.programbench.solving.instance import run_instance
     from obo_bench.programbench.solving.scheduler import confirm_at_end, run_all
 
     context, chosen = pass_gates(session, options, reporter)
     with contextlib.closing(context):
-        _take_over_ledger(session, reporter)
+        take_over_ledger(session, reporter)
         images = ImageUse(context, chosen)
         session.manifest.harness["images"] = context.images
         try:
@@ -167,20 +165,6 @@ def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResul
     return RunResult(options.run_root, session.outcome, counts, grades)
 
 
-def _take_over_ledger(session: Session, reporter: Reporter) -> None:
-    """Complete what a killed writer left undone, before any row is relied upon, and tell of damage."""
-    try:
-        notices = session.ledger.take_over()
-    except LedgerUnwritable as error:
-        raise PreflightRefused(
-            "run_root_unwritable",
-            f"the ledger cannot be written: {error}",
-            evidence={"ledger": str(session.ledger.path), "why": str(error)},
-        ) from error
-    for notice in notices:
-        reporter.event(notice)
-
-
 def _stop(session: Session, schedule: "Schedule", reporter: Reporter) -> None:
     """End a run that going on with would be wrong or useless; a refusal that stopped it is recorded as such."""
     reporter.event(f"stopped: {schedule.detail}")
@@ -199,35 +183,38 @@ def _conclude(session: Session, options: RunOptions, counts: dict[str, int]) -> 
         session.conclude("dry_run" if options.dry_run else "completed", ExitCode.OK)
 
 
-def _evaluate(session: Session, context: "RunContext", rows: dict[str, Row]) -> dict[str, Any]:
+def _evaluate(session: Session, context: "RunContext", rows: dict[str, Row]) -> "GradeSummary":
     """Grade with the official evaluator; an ungraded submission outranks failed instances (exit 6)."""
     from obo_bench.programbench.context import evaluator_environment
+    from obo_bench.programbench.evaluation.accounts import read_accounts
     from obo_bench.programbench.evaluation.evaluation_request import EvaluationRequest
     from obo_bench.programbench.evaluation.evaluator import evaluate_submissions
-    from obo_bench.programbench.evaluation.graded_rows import append_grades
+    from obo_bench.programbench.evaluation.evaluator_settings import INSTANCE_LIMIT_SEC, container_cpus
+    from obo_bench.programbench.evaluation.graded_rows import append_grades, grade_totals
 
     run_labels = {RUN_LABEL: session.run_root.name, NONCE_LABEL: context.nonce}
+    requested_ids = tuple(session.manifest.requested_task_ids or ())
     outcome = evaluate_submissions(
         EvaluationRequest(
             run_root=session.run_root,
-            requested_ids=tuple(session.manifest.requested_task_ids or ()),
+            requested_ids=requested_ids,
             submissions={name: row.submission_sha256 for name, row in rows.items() if row.submission_sha256},
-            docker_cpus=min(EVALUATOR_CPUS, context.engine.cpus),
-            timeout_sec=_EVALUATION_LIMIT_SEC,
+            docker_cpus=container_cpus(None, os.environ, context.engine.cpus),
+            timeout_sec=INSTANCE_LIMIT_SEC,
             environ=evaluator_environment(context.engine, os.environ),
             # The role keeps the evaluator's sweep away from cleanrooms of the same run.
             labels={**run_labels, "obo-bench.role": "evaluator"},
             invocation=session.invocation,
+            accounts=read_accounts(session.run_root, requested_ids),
         ),
         context.reporter,
     )
     append_grades(session.ledger, rows, outcome.summary)
     session.manifest.official_command = list(outcome.command)
+    session.manifest.harness |= {"evaluator": dict(outcome.evaluator), "evaluation_images": dict(outcome.images)}
     failed = outcome.status not in ("completed", "nothing_to_evaluate") or bool(outcome.ungraded_submissions)
     session.manifest.extra.official_eval_status = "error" if failed else "completed"
+    session.manifest.extra.grades = grade_totals(session.run_root, outcome.summary)
     if failed:
         session.conclude("official_eval_error", ExitCode.EVALUATION)
-    document = outcome.summary.document()
-    return {name: document[name] for name in ("requested", "submitted", "pass", "fail", "ungraded")} | {
-        "scores": {name: grade.score for name, grade in outcome.summary.instances.items()}
-    }
+    return outcome.summary

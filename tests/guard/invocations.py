@@ -11,8 +11,10 @@ from tests.parity.command_lines import IID, command_line, good_values
 
 NOBODY = "http://127.0.0.1:9"
 """Address of a server that is not there: nothing may be asked of it before admission anyway."""
-BELOW_THE_RUN = {"prepare": IID, "eval": "eval", "gate": "gate"}
-"""By command: where in a run's directory it writes its manifest, if not in the directory itself."""
+ROOTS = {"attest": "attest/r", "prepare": f"programbench/r/{IID}", "gate": "programbench/r/gate"}
+"""Below the runs root, by command: the directory that it locks and writes, if not the run's."""
+READS = {"export": ("--source-run-id",), "prepare": ("--workspace",)}
+"""By command: options that name what it reads; no output may land there, so that their links are resolved."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,18 @@ class World:
         return self.base / "elsewhere"
 
     def run_root(self, command: str) -> Path:
-        """Return where a command writes its manifest."""
-        verb = command.rsplit(maxsplit=1)[-1]
-        return self.runs / ("attest" if verb == "attest" else "programbench") / "r" / BELOW_THE_RUN.get(verb, "")
+        """Return where a command writes."""
+        return self.runs / ROOTS.get(verb(command), "programbench/r")
+
+    def manifest(self, command: str) -> Path:
+        """Return the manifest of a command."""
+        below = "eval" if verb(command) == "eval" else ""
+        return self.run_root(command) / below / "run_manifest.json"
+
+    def reads(self, command: str) -> list[Path]:
+        """Return what a command is going to read, as confinement sees it."""
+        values = good_values(self.checkout, self.runs, NOBODY)
+        return [self.runs / "programbench" / (values[name] or "") for name in READS.get(verb(command), ())]
 
     def arguments(self, command: str, *more: str) -> list[str]:
         """Return the command line of a recorded command; what it would read is not there."""
@@ -72,6 +83,11 @@ class World:
             timeout=120,
             check=False,
         )
+
+
+def verb(command: str) -> str:
+    """Return the last word of a command's name."""
+    return command.rpartition(" ")[2]
 
 
 def python(*options: str) -> list[str]:

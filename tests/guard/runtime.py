@@ -81,7 +81,7 @@ def record(world: World, command: str, package: Path) -> Recording:
     root = world.run_root(command)
     log = world.base / "events.jsonl"
     arguments = world.arguments(command)
-    probe = [*python("-B"), str(PROBE), str(log), str(root / "run_manifest.json"), str(package.parent)]
+    probe = [*python("-B"), str(PROBE), str(log), str(world.manifest(command)), str(package.parent)]
     done = world.start([*probe, *arguments])
     lines = log.read_text("utf-8").splitlines() if log.exists() else []
     events = tuple(Event(name, tuple(said), tuple(map(tuple, stack))) for name, said, stack in map(json.loads, lines))

@@ -83,6 +83,8 @@ class Trace:
     """Where it writes."""
     package: Path
     """The package that it ran."""
+    reads: tuple[Path, ...]
+    """What it is going to read."""
 
     def violations(self, *probes: Path) -> list[Call]:
         """Return the calls that nothing allows; `probes` may be looked at, but not opened."""
@@ -111,7 +113,7 @@ class Trace:
     def _confinement(self) -> set[Path]:
         """Return the components of the paths that confinement resolves: run root, checkout, settings, data."""
         workspace = self.world.checkout.parent
-        resolved = (self.run_root, self.world.checkout, workspace / "data")
+        resolved = (self.run_root, self.world.checkout, workspace / "data", *self.reads)
         return {part for path in resolved for part in (path, *path.parents)} | {self.world.elsewhere}
 
 
@@ -124,12 +126,14 @@ def trace(
     strace = ["strace", "-f", "-y", "-s", "4096", "-e", "trace=file,process,network", "-o", str(log)]
     start = f"import sys; sys.path.insert(0, {str(package.parent)!r}); sys.argv[0] = 'obo-bench'"
     run = f"{start}; from obo_bench.__main__ import run; run()"
-    manifest = str(root / "run_manifest.json")
+    manifest = str(world.manifest(command))
     argv = [*strace, *python("-B", "-c", run), *(arguments or world.arguments(command))]
     _run_until_renamed(argv, cwd or world.elsewhere, world, log, manifest)
     calls = list(_calls(log, cwd or world.elsewhere))
     ends = [n for n, call in enumerate(calls) if call.name.startswith("rename") and call.paths[-1:] == (manifest,)]
-    return Trace(tuple(calls[: ends[0] + 1] if ends else calls), bool(ends), world, root, package)
+    return Trace(
+        tuple(calls[: ends[0] + 1] if ends else calls), bool(ends), world, root, package, tuple(world.reads(command))
+    )
 
 
 def _run_until_renamed(argv: list[str], cwd: Path, world: World, log: Path, manifest: str) -> None:

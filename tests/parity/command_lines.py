@@ -38,6 +38,7 @@ def good_values(checkout: Path, runs: Path, url: str) -> dict[str, str | None]:
         "--reference": str(inputs / "reference.csv"),
         "--tasks": str(inputs / "tasks.txt"),
         "--min-pairs": "1",
+        "--ids-file": str(inputs / "ids.txt"),
         "--json": None,
         "--quiet": None,
     }

@@ -20,6 +20,8 @@ GOLDEN_SUMMARY = Path(__file__).parents[1] / "data" / "golden" / "grade-summary.
 def supplied(command: str, values: Mapping[str, str | None]) -> Iterator[None]:
     """Put there what the good invocation of a command reads, for as long as it runs."""
     runs = Path(values["--runs-root"] or "")
+    Path(values["--ids-file"] or "").parent.mkdir()
+    Path(values["--ids-file"] or "").write_text(f"{IID}\n")
     match command.rsplit(maxsplit=1)[-1]:
         case "export":
             submission(runs / "programbench" / "s")
@@ -27,7 +29,6 @@ def supplied(command: str, values: Mapping[str, str | None]) -> Iterator[None]:
             submission(runs / "programbench" / "r")
         case "gate":
             graded_run(runs / "programbench" / "r")
-            Path(values["--reference"] or "").parent.mkdir()
             Path(values["--reference"] or "").write_text(f"{IID},0.5\n")
             Path(values["--tasks"] or "").write_text(f"{IID}\n")
         case "prepare":
@@ -76,7 +77,7 @@ def graded_run(run_root: Path) -> None:
 def cleanroom(name: str, workspace: Path) -> Iterator[None]:
     """Run a cleanroom as an operator would by hand, on a workspace with the image's files and a solution."""
     image = image_reference(IID)
-    workspace.mkdir(parents=True)
+    workspace.mkdir()
     docker("create", "--name", name, image, "true")
     try:
         docker("cp", f"{name}:/workspace/.", str(workspace))

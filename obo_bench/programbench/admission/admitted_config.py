@@ -3,10 +3,10 @@
 Compared: the requested ids, solve model, model slots and the settings that shape a solve, server version, seed commit
 and its changes, version of the programbench package, limits, protected paths, and each instance's image.
 
-Not compared, because the result of a solve does not depend on it: --workers, --pull and --skip-pull, --rm-images,
---redo-existing, --retry, --eval, --dry-run, --json, --quiet, --on-interrupt, --max-cost-usd, --min-budget-usd,
-the waivers and demands of admission, the server's address, TOTAL_BUDGET and worker count, and how the paths of
-checkout, settings and run root are spelled.
+Not compared, because the result of a solve does not depend on it: --workers, --pull and --skip-pull, --pin-digests (the
+images themselves are), --rm-images, --redo-existing, --retry, --eval, --dry-run, --json, --quiet, --on-interrupt,
+--max-cost-usd, --min-budget-usd, --strict, the waivers and demands of admission, the server's address, TOTAL_BUDGET and
+worker count, and how the paths of checkout, settings and run root are spelled.
 """
 
 import math
@@ -108,6 +108,7 @@ class AdmittedConfiguration:
         if order is None:
             order = InstanceOrder(run_nonce=nonce, instance_ids=list(instance_ids), admitted=dict(found))
             return cls(run_root, invocation, order, accept_change=accept_change)
+        _refuse_export(run_root, order)
         admitted = cls(run_root, invocation, order, accept_change=accept_change)
         admitted._compare(list(instance_ids), found)
         return admitted
@@ -162,6 +163,17 @@ class AdmittedConfiguration:
         self.accepted.append({"key": key, "old": old, "new": new})
         self._order.history.append(
             ConfigChange(key=key, old=old, new=new, invocation=self._invocation, ts_unix=time.time())
+        )
+
+
+def _refuse_export(run_root: Path, order: InstanceOrder) -> None:
+    """An export holds the work of its source: what is solved in it would pass for that."""
+    if order.exported_from is not None:
+        raise PreflightRefused(
+            "resume_config_mismatch",
+            f"{str(run_root)!r} is an export of {order.exported_from.run_root!r}: nothing is solved in it",
+            evidence={"key": "exported_from", "old": order.exported_from.run_root, "new": None},
+            remedy="choose another --run-id",
         )
 
 

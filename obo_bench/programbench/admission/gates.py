@@ -21,6 +21,7 @@ from obo_bench.programbench.admission.preflight import Server, open_server
 from obo_bench.programbench.admission.server_budget import budget_of, require_server_budget
 from obo_bench.programbench.context import IMAGE_TAG, RunContext, evaluator_environment
 from obo_bench.programbench.evaluation.evaluator import preflight_evaluator
+from obo_bench.programbench.image_pins import ImagePins, read_pins
 from obo_bench.programbench.instances import Instance, load_instances, programbench_version
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.selection import read_ids, select
@@ -88,6 +89,7 @@ def _context(
     session: Session, options: RunOptions, reporter: Reporter, server: Server | None, chosen: Sequence[Instance]
 ) -> RunContext:
     manifest = session.manifest
+    pins = _pins(session, options)
     engine = connect_engine()
     manifest.harness |= {"engine": engine.facts(), "docker": version("docker")}
     if options.evaluate:
@@ -113,8 +115,17 @@ def _context(
         memory_bytes=memory,
         disk=disk,
         spending=_spending(session, options, reporter, server, notices),
+        pins=pins,
         configuration=configuration,
     )
+
+
+def _pins(session: Session, options: RunOptions) -> ImagePins | None:
+    if options.pin_digests is None:
+        return None
+    pins = read_pins(options.pin_digests)
+    session.manifest.harness["pin_digests"] = pins.facts()
+    return pins
 
 
 def _disk(

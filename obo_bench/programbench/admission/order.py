@@ -1,4 +1,7 @@
-"""`instance_order.json`: which instances a run was admitted with, under which configuration, on which images."""
+"""`instance_order.json`: which instances a run was admitted with, under which configuration, on which images.
+
+In an export it says where the submissions come from instead.
+"""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -46,6 +49,33 @@ class AdmittedImage(WireModel):
         return self.id == other.id or bool(_hashes(self) & _hashes(other))
 
 
+class ExportedFrom(WireModel):
+    """Where an export has its submissions from."""
+
+    run_root: str
+    """The source's directory, links resolved."""
+    command: str = ""
+    """The recorded command that made the source; empty, as the next two, where it has no manifest."""
+    invocation: str = ""
+    """The invocation of its manifest."""
+    manifest_sha256: str = ""
+    """SHA-256 of its manifest, as it was at the time of the export."""
+    run_nonce: str = ""
+    """Its nonce; empty for a directory that is no run."""
+    unverified_source: bool = False
+    """Whether it has no ledger, so that nothing vouches for its archives."""
+    source_live: bool | None = None
+    """Whether a process was at work on it; null when that could not be told."""
+    earlier: list[dict[str, Any]] = Field(default_factory=list)
+    """Where the source, an export itself, has its submissions from, the nearest first; objects of this form."""
+
+    def is_same_source(self, other: "ExportedFrom") -> bool:
+        """Whether both are one source: one run, wherever it lies, or one directory."""
+        if self.run_nonce or other.run_nonce:
+            return self.run_nonce == other.run_nonce
+        return self.run_root == other.run_root
+
+
 class InstanceOrder(WireModel):
     """The whole document."""
 
@@ -61,6 +91,8 @@ class InstanceOrder(WireModel):
     """The image of each instance, from its first attempt on."""
     history: list[ConfigChange] = Field(default_factory=list)
     """What --accept-config-change has let through."""
+    exported_from: ExportedFrom | None = None
+    """Where the submissions come from, in an export; null in a run that solves."""
 
 
 def read_order(run_root: Path) -> InstanceOrder | None:
