@@ -18,19 +18,9 @@ from obo_bench.programbench.packaging.collection_rules import (
 )
 from obo_bench.programbench.packaging.submission import SubmissionRecord, package_workspace
 from obo_bench.programbench.solving.instruction import render_instruction
-from tests.submission_trees import listing, make_destination, make_workspace, reasons, unpack, without
+from tests.submission_trees import listing, reasons, unpack, without
 
 REFERENCE = bytes(range(256)) * 40 + os.urandom(30_000)
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_workspace(tmp_path)
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Path:
-    return make_destination(tmp_path)
 
 
 def add_one_of_each_exclusion(root: Path) -> None:

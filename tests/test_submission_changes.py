@@ -18,17 +18,7 @@ from obo_bench.programbench.packaging import submission as submission_module
 from obo_bench.programbench.packaging.archive import SubmissionCorrupt, verify_archive
 from obo_bench.programbench.packaging.submission import SubmissionFailed, package_workspace
 from obo_bench.programbench.packaging.tree import TreeChangedError, walk
-from tests.submission_trees import as_ordinary_user, make_destination, make_workspace, reasons, unpack
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_workspace(tmp_path)
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Path:
-    return make_destination(tmp_path)
+from tests.submission_trees import as_ordinary_user, reasons, unpack
 
 
 @pytest.fixture

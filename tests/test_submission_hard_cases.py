@@ -31,16 +31,6 @@ YEAR = 365 * 86400
 
 
 @pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_workspace(tmp_path)
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Path:
-    return make_destination(tmp_path)
-
-
-@pytest.fixture
 def open_place() -> Iterator[Path]:
     """A directory that the ordinary user may enter."""
     with tempfile.TemporaryDirectory() as name:
@@ -132,10 +122,10 @@ class Meddler(KnownReference):
         super().__init__(workspace, (), None)
         self._meddle = meddle
 
-    def search(self, size: int) -> Search | None:
+    def search(self, size: int, beginning: bytes) -> Search | None:
         if size > 1 << 20:
             self._meddle()
-        return super().search(size)
+        return super().search(size, beginning)
 
 
 def pack_while(workspace: Path, meddle: Callable[[], None]) -> bytes:

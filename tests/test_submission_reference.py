@@ -21,7 +21,7 @@ import pytest
 from obo_bench.programbench.packaging.reference_search import ReferenceFinder
 from obo_bench.programbench.packaging.reference_traces import ReferenceTraces
 from obo_bench.programbench.packaging.submission import SubmissionSuspect, package_workspace
-from tests.submission_trees import flags, make_destination, make_workspace, reasons
+from tests.submission_trees import flags, reasons
 
 PYTHON = Path(sys.executable).resolve()
 PROGRAM = PYTHON.read_bytes()[: 6 << 20]
@@ -30,16 +30,6 @@ SCRIPT = (
     b"#!/bin/sh\n# Prints its arguments in reverse order.\nfor word; do all=\"$word $all\"; done\nprintf '%s\\n' $all\n"
 )
 SCRIPT += b'case $1 in --version) echo "reverse 1.2.3 of the practice tools" ;; esac\nexit $(($# > 9))\n'
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_workspace(tmp_path)
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Path:
-    return make_destination(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +48,7 @@ def traces_of(content: bytes, place: Path) -> ReferenceTraces:
 
 
 def verdict(traces: ReferenceTraces, content: bytes, chunk: int = 1 << 20) -> str:
-    search = ReferenceFinder(traces).search(len(content))
+    search = ReferenceFinder(traces).search(len(content), content)
     if search is None:
         return "no room"
     for at in range(0, len(content), chunk):
@@ -214,7 +204,7 @@ def test_the_texts_of_a_program_prove_nothing(tmp_path: Path) -> None:
 def test_a_bomb_is_left_alone_and_told(traces: ReferenceTraces, make: Callable[[bytes], bytes]) -> None:
     bomb = make(bytes(80_000_000))
     padded = bomb + os.urandom(max(traces.size // 16 - len(bomb), 0) + 1)
-    search = ReferenceFinder(traces).search(len(padded))
+    search = ReferenceFinder(traces).search(len(padded), padded)
     assert search is not None
     search.feed(padded)
     assert search.incomplete
@@ -226,7 +216,7 @@ def test_nested_bombs_end_at_the_allowance_of_the_tree(tmp_path: Path) -> None:
     nested = gzip.compress(gzip.compress(gzip.compress(gzip.compress(bytes(100_000_000)))) * 50)
     finder = ReferenceFinder(traces)
     for _ in range(3):
-        search = finder.search(1 << 20)
+        search = finder.search(1 << 20, nested)
         assert search is not None
         search.feed(nested)
 

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]
 
 @pytest.fixture
 def bench(checkout: Path, tmp_path: Path, practice_env: dict[str, str]) -> Iterator[Bench]:
-    made = Bench(checkout, tmp_path, practice_env)
+    made = Bench(checkout, tmp_path, dict(practice_env))
     yield made
     made.sweep()
 

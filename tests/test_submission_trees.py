@@ -10,17 +10,7 @@ import pytest
 
 from obo_bench.programbench.packaging.submission import package_workspace
 from obo_bench.programbench.packaging.tree import resolve
-from tests.submission_trees import listing, make_destination, make_workspace, unpack
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_workspace(tmp_path)
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Path:
-    return make_destination(tmp_path)
+from tests.submission_trees import listing, unpack
 
 
 def test_odd_names_modes_times_and_links_arrive_unchanged(workspace: Path, destination: Path) -> None:

@@ -11,19 +11,9 @@ from obo_bench.programbench.packaging.collection_rules import PYTEST_FILES
 from obo_bench.programbench.packaging.prebuilt import builds_nothing, is_program
 from obo_bench.programbench.packaging.pytest_influences import configures_pytest
 from obo_bench.programbench.packaging.submission import CompileScriptCheck, package_workspace
-from tests.submission_trees import flags, idle_container, make_destination, make_workspace
+from tests.submission_trees import flags, idle_container
 
 PROGRAM = Path(sys.executable).read_bytes()[:5000]
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    return make_workspace(tmp_path)
-
-
-@pytest.fixture
-def destination(tmp_path: Path) -> Path:
-    return make_destination(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def opened_file(container: "Container", path: str, passing: Passing) -> Iterator
 
     with closing(engine_bytes(container, "archive", path)) as chunks:
         try:
-            archive = tarfile.open(fileobj=_ChunkReader(passing(chunks)), mode="r|", bufsize=_CHUNK)  # noqa: SIM115  # closed below
+            archive = tarfile.open(fileobj=_ChunkReader(passing(chunks)), mode="r:")  # noqa: SIM115  # closed below
         except HTTPError as error:
             if error.response is None or error.response.status_code != _NOT_FOUND:
                 raise
@@ -63,29 +63,54 @@ def all_entries(container: "Container", passing: Passing) -> Iterator[tuple[tarf
     """
     with closing(engine_bytes(container, "export")) as chunks:
         reader = _ChunkReader(passing(chunks))
-        with tarfile.open(fileobj=reader, mode="r|", bufsize=_CHUNK) as archive:
+        # Its own mode for streams would copy the files that nobody reads.
+        with tarfile.open(fileobj=reader, mode="r:") as archive:
             while (entry := archive.next()) is not None:
                 # It keeps what it has read, which nobody needs; an image may have a million files.
                 archive.members = []  # type: ignore[attr-defined]
                 yield entry, archive
-        while reader.read(_CHUNK):
-            pass
+        reader.skip_all()
         if reader.last != _END:
             raise BrokenOff("the engine ended the archive of the image's files in the middle")
 
 
 class _ChunkReader(io.RawIOBase):
-    """Makes a file of a row of chunks, and remembers its last bytes."""
+    """Makes a file of a row of chunks, which can be read and skipped but not gone back in; remembers its last bytes."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         super().__init__()
         self._chunks = chunks
         self._chunk = b""
+        self._start = 0
         self._place = 0
         self.last = b""
 
     def readable(self) -> bool:
         return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        """Return how many bytes were read or skipped."""
+        return self._start + self._place
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Skip everything before `offset`, or to the end if that comes first; raises UnsupportedOperation to go back.
+
+        `offset` is counted from the beginning.
+        """
+        if whence != io.SEEK_SET or offset < self.tell():
+            raise io.UnsupportedOperation("the engine's bytes come once")
+        while offset > self._start + len(self._chunk) and self._advance():
+            pass
+        self._place = min(offset - self._start, len(self._chunk))
+        return self.tell()
+
+    def skip_all(self) -> None:
+        """Skip to the end."""
+        while self._advance():
+            pass
 
     def read(self, size: int = -1) -> bytes:
         """Return at most `size` bytes, fewer only at the end; -1 is not supported."""
@@ -97,11 +122,19 @@ class _ChunkReader(io.RawIOBase):
 
     def _part(self, size: int) -> bytes:
         while self._place == len(self._chunk):
-            chunk = next(self._chunks, None)
-            if chunk is None:
+            if not self._advance():
                 return b""
-            self._chunk, self._place = chunk, 0
-            self.last = (self.last + chunk[-len(_END) :])[-len(_END) :]
         part = self._chunk[self._place : self._place + size]
         self._place += len(part)
         return part
+
+    def _advance(self) -> bool:
+        """Go to the beginning of the next chunk, or say that there is none and stay at the end of the last one."""
+        self._place = len(self._chunk)
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            return False
+        self._start += len(self._chunk)
+        self._chunk, self._place = chunk, 0
+        self.last = (self.last + chunk[-len(_END) :])[-len(_END) :]
+        return True

@@ -61,13 +61,21 @@ class Flag(StrEnum):
 
     RESEMBLES_REFERENCE = "resembles_reference"
     HOLDS_ENCODED_REFERENCE = "holds_encoded_reference"
+    HOLDS_PART_OF_REFERENCE = "holds_part_of_reference"
     NOT_FULLY_SEARCHED = "not_fully_searched"
     PREBUILT_BINARY = "prebuilt_binary"
     LINKS_TO_EXCLUDED = "links_to_excluded_path"
     MAY_AFFECT_TESTS = "may_affect_tests"
 
 
-REFUSED_WHEN_STRICT = frozenset({Flag.RESEMBLES_REFERENCE, Flag.HOLDS_ENCODED_REFERENCE, Flag.NOT_FULLY_SEARCHED})
+REFUSED_WHEN_STRICT = frozenset(
+    {
+        Flag.RESEMBLES_REFERENCE,
+        Flag.HOLDS_ENCODED_REFERENCE,
+        Flag.HOLDS_PART_OF_REFERENCE,
+        Flag.NOT_FULLY_SEARCHED,
+    }
+)
 """Flags that `--strict` refuses: the reference is in the archive, or it can't be ruled out."""
 
 
@@ -139,7 +147,8 @@ def relative_to_workspace(path: str) -> str | None:
 
     Relative paths start at the root of the workspace, as the server reads them.
     """
-    absolute = posixpath.normpath(posixpath.join(WORKSPACE, path.strip()))
+    # Two slashes at the beginning stay two in a normalised path.
+    absolute = "/" + posixpath.normpath(posixpath.join(WORKSPACE, path.strip())).lstrip("/")
     if absolute == WORKSPACE:
         raise UsageError(
             f"--protected-path {path!r}: it is the whole workspace, so nothing could be handed in; name a file in it"

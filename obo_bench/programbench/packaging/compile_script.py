@@ -6,10 +6,11 @@ from pathlib import Path
 
 from obo_bench.programbench.packaging.collection_rules import COMPILE_SCRIPT
 from obo_bench.programbench.packaging.prebuilt import builds_nothing
+from obo_bench.programbench.packaging.pytest_influences import names_pytest_setup
 from obo_bench.programbench.packaging.record import CompileScriptCheck
 from obo_bench.programbench.packaging.tree import resolve
 
-_BYTES_READ = 1 << 16
+_BYTES_READ = 1 << 20
 
 
 def check_compile_script(root: Path) -> CompileScriptCheck:
@@ -32,6 +33,7 @@ def check_compile_script(root: Path) -> CompileScriptCheck:
             executable=bool(mode & 0o111),
             crlf=b"\r\n" in content,
             builds_nothing=builds_nothing(content),
+            names_pytest_setup=names_pytest_setup(content),
         )
     finally:
         os.close(descriptor)

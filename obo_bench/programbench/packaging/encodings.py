@@ -28,8 +28,12 @@ _ZIP_MEMBER = struct.Struct("<4xHHH16xHH")
 _ZIP_VERSIONS = range(10, 64)
 _ZIP_SEALED = frozenset({9, 14, 93, 95, 98, 99})
 """Methods of zip for which there is no decoder here: Deflate64, LZMA, zstd, xz, PPMd, AES."""
-_NO_BASE64 = bytes(sorted(set(range(256)) - set(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")))
-_NO_DIGITS = bytes(sorted(set(range(256)) - set(b"0123456789abcdefABCDEF")))
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_NO_BASE64 = bytes(sorted(set(range(256)) - set(_BASE64)))
+_DIGITS = b"0123456789abcdefABCDEF"
+_NO_DIGITS = bytes(sorted(set(range(256)) - set(_DIGITS)))
+_WHOLE = 256
+"""Bytes at the beginning of a file by which it counts as nothing but encoded data."""
 
 
 class UndecodableError(ValueError):
@@ -131,10 +135,10 @@ class _ZipMember(Decoder):
 
 
 class _Base64(Decoder):
-    """Base64, whatever stands between its groups."""
+    """Base64, whatever stands between its groups; `before` characters of the first group are missing."""
 
-    def __init__(self) -> None:
-        self._rest = b""
+    def __init__(self, before: int = 0) -> None:
+        self._rest = b"A" * before
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         text = self._rest + data.translate(None, _NO_BASE64)
@@ -170,6 +174,20 @@ class Sign:
     """Bytes of the stream that precede the mark."""
     any_case: bool = False
     """The mark is in small letters and stands for capital ones, too."""
+
+
+_ALIGNED = tuple(partial(_Base64, before) for before in range(4))
+
+
+def decoders_of_part(beginning: bytes) -> tuple[Callable[[], Decoder], ...]:
+    """Return what may unwrap a file that is base64 or digits from its `beginning` on, as a later part of such text is.
+
+    Where the text was cut is not known, so it is read in every way.
+    """
+    head = beginning[:_WHOLE].translate(None, b"\r\n")
+    if len(beginning) < _WHOLE or head.translate(None, _BASE64):
+        return ()
+    return _ALIGNED if head.translate(None, _DIGITS) else (_Hexadecimal,)
 
 
 BINARY_SIGNS = (

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from obo_bench.programbench.packaging.archive import ArchiveSummary, ArchiveWriter
-from obo_bench.programbench.packaging.collection_rules import CollectionRules, Exclusion, Flag
+from obo_bench.programbench.packaging.collection_rules import COMPILE_SCRIPT, CollectionRules, Exclusion, Flag
 from obo_bench.programbench.packaging.compile_script import check_compile_script
 from obo_bench.programbench.packaging.prebuilt import is_program
 from obo_bench.programbench.packaging.pytest_influences import (
@@ -56,10 +56,14 @@ class Packer:
                 self._writer.add_link(entry.path, entry.status, entry.read_link())
             else:
                 self._add_file(entry)
+        for path in self._reference.holders():
+            self._flag(path, Flag.HOLDS_PART_OF_REFERENCE)
 
     def record(self, summary: ArchiveSummary) -> SubmissionRecord:
         """Return the record of what was written."""
         script = check_compile_script(self._root)
+        if script.names_pytest_setup:
+            self._flag(COMPILE_SCRIPT, Flag.MAY_AFFECT_TESTS)
         excluded, flagged = tuple(self._excluded), tuple(self._flagged)
         return SubmissionRecord(
             sha256=summary.sha256,
@@ -83,7 +87,7 @@ class Packer:
             return False
         if is_link and leads_to is not None and self._rules.excluded_by_name(leads_to):
             self._flag(entry.path, Flag.LINKS_TO_EXCLUDED)
-        if shadows_test_module(entry.path, is_link=is_link):
+        if shadows_test_module(entry.path, is_link=is_link) or (is_link and entry.path in CONFIGURATION_FILES):
             self._flag(entry.path, Flag.MAY_AFFECT_TESTS)
         return True
 
@@ -91,6 +95,8 @@ class Packer:
         inode = (entry.status.st_dev, entry.status.st_ino)
         if inode in self._first_names:
             self._writer.add_hard_link(entry.path, entry.status, self._first_names[inode])
+            if entry.path in CONFIGURATION_FILES:
+                self._flag(entry.path, Flag.MAY_AFFECT_TESTS)
             return
         descriptor, status = entry.open()
         try:
@@ -113,8 +119,8 @@ class Packer:
         """Store what the file was when it was opened; what is appended meanwhile is left out."""
         chunks = read_chunks(descriptor, status.st_size, path)
         first = next(chunks, b"")
-        self._look(path, first)
-        opened, search = time.time_ns(), self._reference.search(status.st_size)
+        self._look(path, first, status.st_size)
+        opened, search = time.time_ns(), self._reference.search(status.st_size, first)
         digest = hashlib.sha256()
 
         def watched() -> Iterator[bytes]:
@@ -131,13 +137,17 @@ class Packer:
         self._writer.add_file(path, status, status.st_size, watched())
         if not _is_untouched(descriptor, status, opened):
             _require_same(descriptor, status.st_size, digest.digest(), path)
+        if self._reference.has_hash(digest.hexdigest()):
+            # It was something else when its hash was looked at.
+            raise TreeChangedError(path)
         if search is not None:
+            self._reference.note(path, search)
             self._flag_reference(path, found=search.found, inside=search.found_inside, incomplete=search.incomplete)
 
-    def _look(self, path: str, beginning: bytes) -> None:
+    def _look(self, path: str, beginning: bytes, size: int) -> None:
         if is_program(beginning):
             self._flag(path, Flag.PREBUILT_BINARY)
-        if path in CONFIGURATION_FILES and configures_pytest(path, beginning[:CONFIGURATION_BYTES]):
+        if path in CONFIGURATION_FILES and (size > CONFIGURATION_BYTES or configures_pytest(path, beginning)):
             self._flag(path, Flag.MAY_AFFECT_TESTS)
 
     def _flag_reference(self, path: str, *, found: bool, inside: bool, incomplete: bool) -> None:

@@ -20,11 +20,13 @@ PYTEST_MODULES = frozenset(
 CONFIGURATION_FILES = ("pyproject.toml", "tox.ini", "setup.cfg")
 """Files of other tools in the root that may hold a section for pytest."""
 CONFIGURATION_BYTES = 1 << 20
-"""How much of them is read."""
+"""How much of them is read; a larger one counts as one that has a section."""
 
+_NAMES = re.compile(rb"conftest|pytest\.(?:ini|toml)|PYTEST_|pytest_plugins")
+"""How a build script names what would bend the tests: it runs where they are unpacked, before they are."""
 _MODULES = sys.stdlib_module_names | PYTEST_MODULES
 _SUFFIXES = ("py", "pyc", "so")
-_SECTION = re.compile(rb"^\s*\[(?:tool:)?pytest\]", re.MULTILINE)
+_SECTION = re.compile(r"\s*\[(?:tool:)?pytest\]")
 
 
 def shadows_test_module(path: str, *, is_link: bool) -> bool:
@@ -41,12 +43,18 @@ def shadows_test_module(path: str, *, is_link: bool) -> bool:
     return (parent if stem == "__init__" else stem) in _MODULES and (not parent or stem == "__init__")
 
 
+def names_pytest_setup(script: bytes) -> bool:
+    """Tell whether a build script names files or variables that configure pytest, so that it may make some."""
+    return _NAMES.search(script) is not None
+
+
 def configures_pytest(name: str, content: bytes) -> bool:
     """Tell whether a file of CONFIGURATION_FILES has a section for pytest, or is so broken that pytest gives up."""
     if not name.endswith(".toml"):
-        return _SECTION.search(content) is not None
+        # A line ends for pytest where it ends for Python, which is at more than a line feed.
+        return any(_SECTION.match(line) for line in content.decode("utf-8", "replace").splitlines())
     try:
         tool = tomllib.loads(content.decode("utf-8")).get("tool", {})
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     return isinstance(tool, dict) and "pytest" in tool

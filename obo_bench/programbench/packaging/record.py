@@ -32,6 +32,8 @@ class CompileScriptCheck(WireModel):
     """It has carriage returns at line ends, which end most scripts at their first line."""
     builds_nothing: bool = False
     """All its commands only copy or unpack."""
+    names_pytest_setup: bool = False
+    """It names files or variables that configure pytest."""
 
 
 class PathNote(WireModel):

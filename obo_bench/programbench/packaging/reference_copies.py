@@ -32,17 +32,28 @@ class KnownReference:
 
     def is_copy(self, descriptor: int, size: int, path: str) -> bool:
         """Tell whether an open file of `size` bytes is the reference, to the byte; raises OSError."""
-        hashes = {traces.sha256 for traces in self._known if traces.size in (size, 0)}
-        if not hashes:
+        if not any(traces.size in (size, 0) for traces in self._known):
             return False
         digest = hashlib.sha256()
         for chunk in read_chunks(descriptor, size, path):
             digest.update(chunk)
-        return digest.hexdigest() in hashes
+        return self.has_hash(digest.hexdigest())
 
-    def search(self, size: int) -> Search | None:
+    def has_hash(self, sha256: str) -> bool:
+        """Tell whether this is the hash of the reference, in hexadecimal digits."""
+        return any(traces.sha256 == sha256 for traces in self._known)
+
+    def search(self, size: int, beginning: bytes) -> Search | None:
         """Return what looks for the reference in a file of `size` bytes; None where it has no room."""
-        return self._finder.search(size)
+        return self._finder.search(size, beginning)
+
+    def note(self, path: str, search: Search) -> None:
+        """Remember what was found in a file."""
+        self._finder.note(path, search)
+
+    def holders(self) -> tuple[str, ...]:
+        """Return the files that hold the reference, or most of it, only together."""
+        return self._finder.holders()
 
 
 def _regular_inode(path: Path) -> tuple[int, int] | None:

@@ -22,6 +22,10 @@ _LONG, _SHORT = 64, 24
 _LONG_FROM = 4096
 """Bytes from which on a program is large enough for the long passages."""
 _SEARCHED_BYTES = 1 << 16
+_LARGEST_PROGRAM = 16 * 1024**3
+"""A sparse file can claim any number of bytes, and would be read for days."""
+_MOST_HEADERS = 1 << 22
+"""Bytes of the table of segments that are looked at: more than as many entries as there can be, of the usual size."""
 _TEXT = bytes([9, 10, 12, 13, *range(32, 127)])
 
 
@@ -61,14 +65,15 @@ class ReferenceTraces(WireModel):
 
     @classmethod
     def of_file(cls, path: Path) -> Self | None:
-        """Take the traces of the program at `path`; None where that is no regular file that can be read."""
+        """Take the traces of the program at `path`; None where that is no file that can be read in good time."""
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             return None
         try:
             status = os.fstat(descriptor)
-            return cls._of_open(descriptor, status.st_size) if stat.S_ISREG(status.st_mode) else None
+            is_program = stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST_PROGRAM
+            return cls._of_open(descriptor, status.st_size) if is_program else None
         except OSError:
             return None
         finally:
@@ -111,7 +116,7 @@ def _loaded_bytes(descriptor: int, beginning: bytes) -> int:
     (table,), (entry, count) = struct.unpack_from("<Q", beginning, 32), struct.unpack_from("<HH", beginning, 54)
     if entry < 56:
         return 0
-    data = os.pread(descriptor, entry * count, min(table, 2**62))
+    data = os.pread(descriptor, min(entry * count, _MOST_HEADERS), min(table, 2**62))
     headers = (struct.unpack_from("<I4xQ16xQ", data, at) for at in range(0, len(data) - 55, entry))
     return max((offset + size for kind, offset, size in headers if kind == 1), default=0)
 

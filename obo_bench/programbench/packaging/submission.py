@@ -1,7 +1,9 @@
 """What the agent hands in: submission.tar.gz of its live tree, and submission.json that says what is in it.
 
 The workspace is only read. Either both files are there, whole and verified, or SubmissionFailed says which path
-stood in the way and nothing of this attempt is left.
+stood in the way and nothing of this attempt is left. Both are wholly on disk before the first of them gets its name,
+the archive before its record: a kill in between leaves an archive that no ledger row vouches for, which is packed
+again, never an older one with a record that is not its own.
 """
 
 import contextlib
@@ -10,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from obo_bench.core.files import sync_directory, write_json
+from obo_bench.core.files import PRIVATE_FILE, json_bytes, sync_directory
 from obo_bench.programbench.packaging.archive import ArchiveWriter, SubmissionCorrupt, verify_archive
 from obo_bench.programbench.packaging.collection_rules import (
     DEFAULT_PROTECTED_PATHS,
@@ -36,6 +38,7 @@ __all__ = [
 ARCHIVE_NAME = "submission.tar.gz"
 RECORD_NAME = "submission.json"
 
+_ARCHIVE_MODE = 0o644
 _ATTEMPTS = 3
 _SHOWN_PATHS = 5
 
@@ -95,7 +98,7 @@ def _package_once(
 ) -> SubmissionRecord:
     reference = KnownReference(workspace, rules.protected, recorded)
     archive = destination / ARCHIVE_NAME
-    with _partial_file(archive) as (sink, partial):
+    with _partial_file(archive, _ARCHIVE_MODE) as (sink, partial):
         with ArchiveWriter(sink) as writer:
             packer = Packer(workspace, rules, reference, writer)
             packer.pack()
@@ -107,18 +110,34 @@ def _package_once(
         if strict and suspect:
             raise SubmissionSuspect(workspace, suspect)
         verify_archive(partial, summary.sha256)
-        partial.replace(archive)
-    sync_directory(destination)
-    write_json(destination / RECORD_NAME, record.document())
+        _publish(partial, archive, record)
     return record
 
 
+def _publish(partial: Path, archive: Path, record: SubmissionRecord) -> None:
+    """Give archive and record their names; raises OSError."""
+    place = archive.with_name(RECORD_NAME)
+    with _partial_file(place, PRIVATE_FILE) as (sink, partial_record):
+        sink.write(json_bytes(record.document()))
+        sink.flush()
+        os.fsync(sink.fileno())
+        partial.replace(archive)
+        try:
+            # In this order after a power loss, too.
+            sync_directory(archive.parent)
+            partial_record.replace(place)
+        except OSError:
+            archive.unlink()
+            raise
+    sync_directory(archive.parent)
+
+
 @contextlib.contextmanager
-def _partial_file(archive: Path) -> Iterator[tuple[BinaryIO, Path]]:
-    """Open the sibling that becomes the archive; one fixed name, so that a killed attempt's rest is overwritten."""
-    partial = archive.with_name(f".{archive.name}.partial")
+def _partial_file(target: Path, mode: int) -> Iterator[tuple[BinaryIO, Path]]:
+    """Open the sibling that becomes `target`; one fixed name, so that a killed attempt's rest is overwritten."""
+    partial = target.with_name(f".{target.name}.partial")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(partial, flags, 0o644), "wb") as sink:
+    with os.fdopen(os.open(partial, flags, mode), "wb") as sink:
         try:
             yield sink, partial
         except BaseException:

@@ -18,6 +18,8 @@ CHUNK = 1 << 20
 """Bytes read at a time."""
 
 _MAX_LINKS = 40
+_MOST_OPEN = 64
+"""Directories that a walk holds open at a time."""
 _VANISHED = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 _SAFE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -80,15 +82,15 @@ def walk(root: Path, wanted: Callable[[Entry], bool]) -> Iterator[Entry]:
 
     An unwanted directory is not entered. Memory grows with the largest directory, not with the tree.
     """
-    stack = [_list(os.open(root, _SAFE | os.O_DIRECTORY), ".")]
+    levels = _Levels()
     prefixes = [""]
     try:
-        while stack:
-            descriptor, names = stack[-1]
+        levels.enter(os.open(root, _SAFE | os.O_DIRECTORY), ".")
+        while prefixes:
+            descriptor, names = levels.present
             name = next(names, None)
             if name is None:
-                os.close(stack.pop()[0])
-                prefixes.pop()
+                levels.leave(prefixes.pop())
                 continue
             path = prefixes[-1] + name
             with _located(path):
@@ -98,20 +100,69 @@ def walk(root: Path, wanted: Callable[[Entry], bool]) -> Iterator[Entry]:
             yield entry
             if stat.S_ISDIR(entry.status.st_mode):
                 with _located(path):
-                    stack.append(_list(os.open(name, _SAFE | os.O_DIRECTORY, dir_fd=descriptor), path))
+                    levels.enter(os.open(name, _SAFE | os.O_DIRECTORY, dir_fd=descriptor), path)
                 prefixes.append(path + "/")
     finally:
-        for descriptor, _ in stack:
-            os.close(descriptor)
+        levels.close()
 
 
-def _list(descriptor: int, path: str) -> tuple[int, Iterator[str]]:
-    try:
+@dataclass
+class _Level:
+    """A directory between the root and the present place."""
+
+    descriptor: int | None
+    """None while it is closed."""
+    names: Iterator[str]
+    """What of it is still to come."""
+    identity: os.stat_result | None = None
+    """What tells it from another directory, once it was closed."""
+
+
+class _Levels:
+    """The directories on the way down; only the last ones are held open, so that no tree is too deep."""
+
+    def __init__(self) -> None:
+        self._levels: list[_Level] = []
+
+    @property
+    def present(self) -> tuple[int, Iterator[str]]:
+        """The lowest directory's descriptor and the names that are still to come."""
+        level = self._levels[-1]
+        if level.descriptor is None:
+            raise AssertionError("the present directory is open")
+        return level.descriptor, level.names
+
+    def enter(self, descriptor: int, path: str) -> None:
+        """Go down into an open directory, which is closed in any case; raises OSError."""
+        self._levels.append(_Level(descriptor, iter(())))
         with _located(path):
-            return descriptor, iter(sorted(os.listdir(descriptor), key=os.fsencode))
-    except BaseException:
-        os.close(descriptor)
-        raise
+            self._levels[-1].names = iter(sorted(os.listdir(descriptor), key=os.fsencode))
+        if len(self._levels) > _MOST_OPEN:
+            above = self._levels[-_MOST_OPEN - 1]
+            if above.descriptor is not None:
+                above.identity = os.fstat(above.descriptor)
+                os.close(above.descriptor)
+                above.descriptor = None
+
+    def leave(self, path: str) -> None:
+        """Go back up from the directory `path`; raises TreeChangedError when it was moved meanwhile, and OSError."""
+        below = self._levels[-1]
+        above = self._levels[-2] if len(self._levels) > 1 else None
+        if above is not None and above.descriptor is None and below.descriptor is not None:
+            with _located(path):
+                above.descriptor = os.open("..", _SAFE | os.O_DIRECTORY, dir_fd=below.descriptor)
+            if above.identity is None or not os.path.samestat(os.fstat(above.descriptor), above.identity):
+                raise TreeChangedError(path)
+        self._levels.pop()
+        if below.descriptor is not None:
+            os.close(below.descriptor)
+
+    def close(self) -> None:
+        """Close what is still open."""
+        while self._levels:
+            descriptor = self._levels.pop().descriptor
+            if descriptor is not None:
+                os.close(descriptor)
 
 
 def read_chunks(descriptor: int, size: int, path: str) -> Iterator[bytes]:

@@ -118,7 +118,8 @@ def _unpack(archive: tarfile.TarFile, workspace: Path, reference: Path) -> None:
         elif member.issym() or member.islnk():
             links.append((member, target))
     for member, target in links:
-        _link(member, workspace, target)
+        is_reference = member.islnk() and target == workspace / PROVIDED
+        _link(member, workspace, reference if is_reference else target)
 
 
 def _inside(name: str) -> PurePosixPath | None:
