@@ -142,7 +142,7 @@ def picture(directory: Path) -> dict[str, tuple[str, ...]]:
 
 @contextmanager
 def by_hand(base: Path, checkout: Path, env: dict[str, str]) -> Iterator[Hand]:
-    hand = Hand(base, checkout, env)
+    hand = Hand(base, checkout, dict(env))
     try:
         yield hand
     finally:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.files import write_json
+from obo_bench.core.host_load import HostLoad, LoadRecord
 from obo_bench.core.ledger import Ledger, Row
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.redact import Redactor
@@ -38,6 +39,7 @@ class Run:
         for iid in self.ids:
             self.solve(iid)
             self.grade(iid)
+        self.load("invocation-1", 1.0)
         self.manifest: dict[str, Any] = manifest(self.root, self.ids)
         images = {
             iid: {"name": f"org/{iid}:task_cleanroom_v6", "id": "sha256:1", "digests": ["o@sha256:2"]} for iid in ids
@@ -111,6 +113,13 @@ class Run:
         }
         row = {"verdict": verdict, "reason": reason, "blame": Blame.SUBMISSION, "score": score, **counts}
         self.grades[iid] = InstanceGrade.model_validate(row)
+
+    def load(self, invocation: str, load_5min: float | None) -> None:
+        """Record how busy the host was during an evaluation."""
+        look = HostLoad(sampled_at_unix=1.0, cores=4, load_5min=load_5min)
+        path = self.root / "eval" / invocation / "host_load.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, LoadRecord.of(look).document())
 
     def write(self, iid: str, name: str, document: object) -> None:
         (self.root / iid).mkdir(parents=True, exist_ok=True)

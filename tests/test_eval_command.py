@@ -82,6 +82,27 @@ def test_any_directory_of_submissions_is_graded_and_said_to_be_vouched_for_by_no
     assert not (root / "result_index.jsonl").exists()
 
 
+def test_one_thing_that_is_no_archive_does_not_keep_the_others_from_their_grades(tmp_path: Path) -> None:
+    root = tmp_path / "from elsewhere"
+    pack(root, INSTANCE, {})
+    (root / OTHER / "submission.tar.gz").mkdir(parents=True)
+    done = eval_(root, env=world(tmp_path, root))
+    assert done.status == 6
+    assert grade_of(root, INSTANCE)["verdict"] == "pass"
+    other = grade_of(root, OTHER)
+    assert (other["verdict"], other["reason"]) == ("ungraded", "submission_missing")
+    assert "is not a regular file" in other["detail"]
+
+
+def test_submissions_that_do_not_count_are_told(tmp_path: Path) -> None:
+    root = tmp_path / "from elsewhere"
+    pack(root, INSTANCE, {})
+    pack(root, "second try", {})
+    done = eval_(root, env=world(tmp_path, root))
+    assert done.status == 0
+    assert "not graded, as this is no instance of it: second try" in done.stderr
+
+
 def test_a_run_is_graded_over_all_that_it_was_asked_for_and_its_ledger_tells_the_grades(tmp_path: Path) -> None:
     root = tmp_path / "runs" / "programbench" / "r"
     make_run(root)
@@ -156,7 +177,6 @@ def test_an_eval_json_that_is_invalid_does_not_stop_the_command(tmp_path: Path) 
         (["--slice", "5:"], {}, "empty_selection"),
         (["--ids-file", "/nonexistent"], {}, "ids_file_unreadable"),
         (["--pin-digests", "/nonexistent"], {}, "pins_unreadable"),
-        ([], {"PROGRAMBENCH_DOCKER_CPUS": "many"}, "evaluator_unavailable"),
         ([], {"PROGRAMBENCH_PYTHON": "/nonexistent"}, "evaluator_unavailable"),
         ([], {"PROGRAMBENCH_DOCKER_EXECUTABLE": "/bin/false"}, "engine_unreachable"),
     ],

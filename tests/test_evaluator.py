@@ -5,10 +5,12 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from obo_bench.core.files import sha256_file
+from obo_bench.programbench.evaluation import evaluator as evaluator_module
 from obo_bench.programbench.evaluation.archive_check import archive_trouble
 from obo_bench.programbench.evaluation.eval_files import eval_json_path, provenance_path
 from obo_bench.programbench.evaluation.verdicts import Blame, Verdict
@@ -115,6 +117,43 @@ def test_a_missing_client_is_told_and_not_raised(run_root: Path) -> None:
     assert outcome.status == "evaluator_failed"
     assert reason_of(outcome) == ("evaluator_unavailable", Blame.HOST)
     assert outcome.summary.instances["no__one.0000000"].reason == "no_submission"
+
+
+@pytest.mark.parametrize("trouble", [None, KeyboardInterrupt()])
+def test_an_evaluation_that_does_not_begin_keeps_the_count_of_the_earlier_ones(
+    run_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: BaseException | None
+) -> None:
+    shas = {INSTANCE: pack(run_root, INSTANCE, {})}
+    environ = stand_in(tmp_path, "exit 1", passing(run_root))
+    assert evaluate(run_root, environ, submissions=shas).summary.instances[INSTANCE].attempts == 1
+    if trouble is None:
+        evaluate(run_root, {"PATH": "/nonexistent"}, submissions=shas)
+    else:
+        monkeypatch.setattr(evaluator_module, "prepare_case", Mock(side_effect=trouble))
+        with pytest.raises(KeyboardInterrupt):
+            evaluate(run_root, environ, submissions=shas)
+    row = json.loads((run_root / "grade_summary.json").read_text(encoding="utf-8"))["instances"][INSTANCE]
+    assert (row["verdict"], row["attempts"]) == ("ungraded", 1)
+
+
+def test_a_forced_evaluation_that_is_interrupted_keeps_the_grades_of_what_it_has_not_begun(
+    run_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shas = {INSTANCE: pack(run_root, INSTANCE, {}), OTHER: pack(run_root, OTHER, {})}
+    environ = stand_in(tmp_path, "exit 1", passing(run_root))
+    evaluate(run_root, environ, requested_ids=(INSTANCE, OTHER), submissions=shas)
+    put_old_pass(run_root, OTHER)
+    monkeypatch.setattr(evaluator_module, "evaluate_instance", Mock(side_effect=KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(run_root, environ, requested_ids=(INSTANCE, OTHER), submissions=shas, force=True)
+    summary = json.loads((run_root / "grade_summary.json").read_text(encoding="utf-8"))
+    assert summary["evaluation_status"] == "interrupted"
+    assert [(row["verdict"], row["attempts"]) for row in summary["instances"].values()] == [
+        ("pass", 1),
+        ("ungraded", 1),
+    ]
+    assert provenance_path(run_root, INSTANCE).exists()
+    assert not eval_json_path(run_root, OTHER).exists(), "nothing proves it"
 
 
 def test_what_cannot_be_evaluated_is_named(run_root: Path, tmp_path: Path) -> None:

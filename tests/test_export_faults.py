@@ -13,6 +13,7 @@ from obo_bench.core import ending
 from obo_bench.core.documents import read_document
 from obo_bench.core.files import sha256_file
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.reporter import SilentReporter
 from obo_bench.core.signals import Interrupted
 from obo_bench.programbench.evaluation.eval_files import EvalProvenance, eval_json_path, write_provenance
 from obo_bench.programbench.exporting import transfer
@@ -202,7 +203,7 @@ def test_a_ledger_that_cannot_be_written_is_refused_before_anything_is_copied(ru
     assert "repeat the command" in refusal.remedy
 
 
-class Interrupting:
+class Interrupting(SilentReporter):
     """A reporter in whose hands the operator presses Ctrl-C."""
 
     def event(self, text: str, subject: str = "") -> None:

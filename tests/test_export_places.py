@@ -176,6 +176,14 @@ def test_a_record_that_names_a_way_out_of_the_source_is_not_followed(run: Path, 
     assert refused(run, tmp_path / "deep" / "b", outside).reason == "unknown_instance"
 
 
+@pytest.mark.parametrize("name", ["run_manifest.json", "instance_order.json", f"{CMATRIX}/submission.json"])
+def test_a_fifo_in_a_source_does_not_hold_the_export(run: Path, tmp_path: Path, name: str) -> None:
+    (run / name).unlink()
+    os.mkfifo(run / name)
+    done = obo("export", "--source", run, "--dest", tmp_path / "out", timeout=20)
+    assert done.status == 0, done.stderr
+
+
 def test_what_is_no_source_is_refused_with_near_names(run: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "has no record and no submissions" in refused(tmp_path / "empty", tmp_path / "a").message

@@ -46,6 +46,29 @@ def test_a_score_that_is_not_that_of_its_counts_is_refused(tmp_path: Path, world
     assert "not that of its counts" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"passed": -2, "failed": 0, "not_run": 0, "score": 1.0}, "passed"),
+        ({"passed": 4, "failed": -2, "not_run": 0, "score": 2.0}, "failed"),
+        ({"passed": 4, "failed": 1, "not_run": -1, "score": 1.0}, "not_run"),
+        ({"attempts": -1}, "attempts"),
+    ],
+)
+@pytest.mark.parametrize("whose", ["run", "reference"])
+def test_counts_below_nothing_are_refused(
+    tmp_path: Path, world: GateWorld, tasks: list[str], whose: str, changes: dict[str, float], name: str
+) -> None:
+    other = four_tasks(tmp_path / "runs" / "champion")
+    path = (world if whose == "run" else other).root / "grade_summary.json"
+    document = json.loads(path.read_text())
+    document["instances"][FOUR[0]] |= changes
+    path.write_text(json.dumps(document))
+    done = world.gate(*tasks, "--reference", other.root)
+    assert refused(done) == (5, "run_not_graded" if whose == "run" else "scores_unreadable")
+    assert f"{name}: Input should be greater than or equal to 0" in done.stderr
+
+
 @pytest.mark.parametrize("place", ["trial", "trial/eval", "champion"])
 def test_a_run_or_reference_that_a_process_is_at_work_on_is_refused(
     tmp_path: Path, world: GateWorld, tasks: list[str], place: str

@@ -193,7 +193,7 @@ def damage_proof(attack: Attack) -> None:
 
 def other_version(attack: Attack) -> None:
     package = Path(attack.environ["PYTHONPATH"]) / "programbench"
-    (package / "__init__.py").write_text('__version__ = "9.9.9"\n', encoding="utf-8")
+    (package / "__init__.py").write_text('__version__ = "9.9.99"\n', encoding="utf-8")
 
 
 @pytest.mark.parametrize(

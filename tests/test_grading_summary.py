@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from obo_bench.cli.grade_table import grade_answer, grade_lines
+from obo_bench.cli.grade_table import grade_lines
 from obo_bench.core.files import sha256_file
+from obo_bench.programbench.answers import grade_answer
 from obo_bench.programbench.evaluation.evaluation_cases import Case
 from obo_bench.programbench.evaluation.grade_summary import GradeSummary, build_grade_summary, write_grade_summary
 from obo_bench.programbench.evaluation.graded_rows import grade_totals
@@ -153,7 +154,7 @@ def test_the_manifest_carries_the_totals_and_the_hash_of_the_file(tmp_path: Path
 
 
 def test_the_answer_for_scripts_has_a_score_or_null_for_every_instance() -> None:
-    answer = grade_answer(summary_of_five())
+    answer = grade_answer(summary_of_five()).document()
     assert answer["scores"] == {SOLVED: 1.0, THIRD: 1 / 3, INSTANCE: 1.0, BROKEN: None, ABSENT: None}
     assert (answer["pass"], answer["fail"], answer["ungraded"], answer["requested"]) == (2, 1, 2, 5)
     assert answer["shrunken_denominator"]["diagnostic_not_leaderboard_valid"] is True

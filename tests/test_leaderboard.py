@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from obo_bench.core.files import write_json
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.programbench.evaluation.eval_files import eval_json_path
 from obo_bench.programbench.evaluation.verdicts import Verdict
@@ -156,3 +157,40 @@ def test_links_are_no_records(run: Run, tmp_path: Path) -> None:
     (run.root / A / "instruction.txt").symlink_to(tmp_path / "private")
     run.export()
     assert not (run.dest / "_record" / "run" / A / "instruction.txt").exists()
+
+
+def test_a_directory_that_is_a_link_holds_no_records(run: Run, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "private"
+    elsewhere.mkdir()
+    (elsewhere / "instruction.txt").write_text("secret of another place")
+    (run.root / A / "attempts").mkdir()
+    (run.root / A / "attempts" / "01").symlink_to(elsewhere)
+    (run.root / "manifests").symlink_to(elsewhere)
+    (elsewhere / "x.json").write_text("{}")
+    run.export()
+    record = run.dest / "_record" / "run"
+    assert not (record / A / "attempts" / "01" / "instruction.txt").exists()
+    assert not (record / "manifests" / "x.json").exists()
+
+
+def test_a_run_that_is_named_by_a_link_has_its_records(run: Run, tmp_path: Path) -> None:
+    run.root.rename(tmp_path / "elsewhere")
+    run.root.symlink_to(tmp_path / "elsewhere")
+    run.export()
+    assert (run.dest / "_record" / "run" / A / "cleanroom.json").exists()
+
+
+def test_a_separate_evaluation_is_part_of_the_record_and_of_the_way_to_repeat_it(run: Run) -> None:
+    second = run.root / "eval" / "manifests"
+    second.mkdir()
+    for number, path in enumerate((second / "first.json", run.root / "eval" / "run_manifest.json")):
+        argv = ["obo-bench", "eval", "r", "--workers", str(number + 1)]
+        told = {"command": "programbench eval", "argv": argv, "created_at_unix": 1796003500.0 + number}
+        write_json(path, run.manifest | told)
+    run.export()
+    record = run.dest / "_record" / "run" / "eval"
+    assert (record / "run_manifest.json").is_file()
+    assert (record / "manifests" / "first.json").is_file()
+    assert (record / "invocation-1" / "host_load.json").is_file()
+    lines = ["obo-bench programbench run --run-id r", "obo-bench eval r --workers 1", "obo-bench eval r --workers 2"]
+    assert "\n".join(lines) in run.readme()

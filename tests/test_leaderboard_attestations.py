@@ -205,3 +205,21 @@ def test_a_manifest_of_another_tool_of_the_family_leaves_what_it_lacks_open(run:
     for name in (*RUN_LEVEL, "one_configuration", "image_digest"):
         assert told(result, name).support == "unsupported", name
     assert "not recorded" in run.readme()
+
+
+@pytest.mark.parametrize(("load", "why"), [(9.0, "a load of 9.0 over five minutes on 4"), (None, "did not tell")])
+def test_results_of_a_host_that_was_or_may_have_been_overloaded_are_told(
+    tmp_path: Path, load: float | None, why: str
+) -> None:
+    run = Run(tmp_path)
+    run.load("invocation-1", load)
+    statement = told(run.export(), "host_not_overloaded")
+    assert statement.support == "unsupported"
+    assert why in statement.exceptions[0]
+
+
+def test_an_unrecorded_load_is_no_support(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    (run.root / "eval" / "invocation-1" / "host_load.json").unlink()
+    statement = told(run.export(), "host_not_overloaded")
+    assert (statement.support, "is not recorded" in statement.exceptions[0]) == ("unsupported", True)

@@ -157,6 +157,14 @@ def test_an_output_that_would_replace_what_a_run_owns_is_refused(call: Call, fla
     assert [path.name for path in place.iterdir()] == ["run_manifest.json"]
 
 
+@pytest.mark.parametrize("flag", ["--ledger-output", "--manifest-output"])
+def test_an_output_in_the_workspace_would_be_handed_in(call: Call, flag: str) -> None:
+    (call.workspace / "src").mkdir()
+    message = assert_refused(call(flag, call.workspace / "src" / "x.json"), "output_unwritable")
+    assert "would be handed in with the submission" in message
+    assert list((call.workspace / "src").iterdir()) == []
+
+
 def test_the_runs_own_files_and_an_earlier_copy_may_be_named(call: Call) -> None:
     copy = call.base / "run_manifest.json"
     for ledger, manifest in (

@@ -4,14 +4,11 @@ The official slice cuts the list of all task directories, whatever was submitted
 package: it may be installed for another Python than ours.
 """
 
-import difflib
 import re
 from collections.abc import Sequence
 
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.selection import Selector
-
-_SHOWN = 20
+from obo_bench.programbench.selection import Selector, chosen_ids
 
 
 def choose(requested: Sequence[str], selector: Selector) -> tuple[str, ...]:
@@ -19,10 +16,9 @@ def choose(requested: Sequence[str], selector: Selector) -> tuple[str, ...]:
 
     Raises PreflightRefused `unknown_instance` for an id that the run does not have, `empty_selection`.
     """
-    named = tuple(name for given in selector.instance_ids if (name := given.strip()))
-    _refuse_unknown(named, requested)
+    chosen = set(chosen_ids(requested, selector, "the run"))
     steps = [f"{len(requested)} instances in the run"]
-    left = [name for name in requested if not named or name in named]
+    left = [name for name in requested if name in chosen]
     if selector.filter:
         left = [name for name in left if re.match(selector.filter, name)]
         steps.append(f"--filter {selector.filter[:100]!r} left {len(left)}")
@@ -36,17 +32,3 @@ def choose(requested: Sequence[str], selector: Selector) -> tuple[str, ...]:
             evidence={"steps": steps},
         )
     return tuple(left)
-
-
-def _refuse_unknown(named: Sequence[str], requested: Sequence[str]) -> None:
-    unknown = [name for name in dict.fromkeys(named) if name not in set(requested)]
-    if not unknown:
-        return
-    near = {name: difflib.get_close_matches(name[:200], requested, n=3, cutoff=0.5) for name in unknown[:_SHOWN]}
-    told = [f"{name[:100]!r} ({'near: ' + ', '.join(ids) if ids else 'nothing near'})" for name, ids in near.items()]
-    more = f", and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
-    raise PreflightRefused(
-        "unknown_instance",
-        f"the run has no instance {', '.join(told)}{more}",
-        evidence={"unknown": unknown, "near": near},
-    )

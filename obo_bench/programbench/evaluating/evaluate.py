@@ -5,23 +5,26 @@ nobody solves into it meanwhile.
 """
 
 import os
-import platform
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
-from obo_bench.core.manifest import MANIFEST_NAME
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.session import Session, benchmark_session
+from obo_bench.core.showing import Showing
 from obo_bench.programbench.evaluating.options import EvalOptions
+from obo_bench.programbench.harness import base_harness
 from obo_bench.programbench.selection import check_selector, read_ids
 
 if TYPE_CHECKING:
     from obo_bench.programbench.evaluating.submissions import Submissions
     from obo_bench.programbench.evaluation.evaluation_request import EvaluationOutcome
     from obo_bench.programbench.evaluation.grade_summary import GradeSummary
+
+_MOST_TOLD = 20
+"""Directories that are named on the screen."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class EvalResult:
     """What was to be evaluated now."""
     ungraded: tuple[str, ...]
     """Which of these have a submission and no verdict."""
-    recorded: bool
-    """Whether a ledger vouches for the archives."""
+    unvouched: tuple[str, ...]
+    """Instances for whose archive no ledger vouches."""
     other_images: tuple[str, ...]
     """Instances that were graded in another image than the one they were solved in."""
 
@@ -46,9 +49,7 @@ def evaluate_run(options: EvalOptions, reporter: Reporter) -> EvalResult:
     Raises UsageError for values that mean nothing, a Refusal before anything is evaluated, Interrupted on a signal.
     """
     check_selector(options.selector)
-    with benchmark_session(admission(options)) as session:
-        if session.left_behind:
-            reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
+    with benchmark_session(admission(options)) as session, Showing(session, reporter):
         return _body(session, options, reporter)
 
 
@@ -71,8 +72,7 @@ def admission(options: EvalOptions) -> AdmissionRequest:
             },
         },
         harness={
-            "obo_bench": __version__,
-            "python": platform.python_version(),
+            **base_harness(),
             "workers": options.workers,
             "branch_workers": options.branch_workers,
             "force": options.force,
@@ -102,14 +102,28 @@ def _body(session: Session, options: EvalOptions, reporter: Reporter) -> EvalRes
     engine = find_engine(os.environ)
     evaluator = preflight_evaluator(engine.environ)
     session.manifest.harness |= {"engine": dict(engine.facts), "evaluator": evaluator.facts()}
-    session.manifest.harness["submission_hashes"] = "ledger" if found.recorded else "taken_now"
-    if not found.recorded:
-        reporter.event("there is no ledger: the archives are graded as they are, nothing vouches for them")
+    _tell(session, found, reporter)
     request = evaluation_request(session, options, found, selected, engine, reporter)
     session.gates_passed()
     outcome = evaluate_submissions(request, reporter)
     _record(session, found, selected, outcome)
     return _result(found, selected, outcome)
+
+
+def _tell(session: Session, found: "Submissions", reporter: Reporter) -> None:
+    """Tell and record what speaks against the archives; the official command passes over a stranger in silence."""
+    session.manifest.harness |= {
+        "submission_hashes": "taken_now" if found.taken_now else "ledger",
+        "notices": list(found.submitted.notices),
+    }
+    for notice in found.submitted.notices:
+        reporter.event(notice)
+    if found.taken_now:
+        reporter.event(f"{len(found.taken_now)} archive(s) are graded as they are: no ledger vouches for them")
+    for name in found.submitted.others[:_MOST_TOLD]:
+        reporter.event(f"not graded, as this is no instance of it: {name[:100]}")
+    if (more := len(found.submitted.others) - _MOST_TOLD) > 0:
+        reporter.event(f"not graded for the same reason: {more} more")
 
 
 def _choose(session: Session, options: EvalOptions, found: "Submissions") -> tuple[str, ...]:
@@ -129,7 +143,10 @@ def _record(session: Session, found: "Submissions", selected: tuple[str, ...], o
     from obo_bench.programbench.evaluation.graded_rows import append_grades, grade_totals
 
     manifest = session.manifest
-    append_grades(session.ledger, {name: found.rows[name] for name in selected if name in found.rows}, outcome.summary)
+    if found.submitted.has_ledger:
+        # A first one, with these rows alone, would from now on speak against the archives of all other instances.
+        rows = {name: row for name, row in found.submitted.rows.items() if name in selected}
+        append_grades(session.ledger, rows, outcome.summary)
     manifest.official_command = list(outcome.command)
     manifest.harness["images"] = dict(outcome.images)
     manifest.extra.grades = grade_totals(session.run_root, outcome.summary)
@@ -152,6 +169,6 @@ def _result(found: "Submissions", selected: tuple[str, ...], outcome: "Evaluatio
         summary=outcome.summary,
         selected=selected,
         ungraded=outcome.ungraded_submissions,
-        recorded=found.recorded,
+        unvouched=found.taken_now,
         other_images=tuple(name for name, row in rows.items() if row.image is not None and row.image.same is False),
     )

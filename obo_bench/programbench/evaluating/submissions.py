@@ -1,18 +1,18 @@
-"""What a directory holds that can be graded: a run, an export, or plain `<iid>/submission.tar.gz` from anywhere."""
+"""What a directory holds that can be graded, and the hash of each archive that the grade is bound to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from obo_bench.core.files import sha256_file
-from obo_bench.core.ledger import LEDGER_NAME, Row, latest_rows
+from obo_bench.core.invocation_log import LOGS
 from obo_bench.core.lock import LOCK_NAME, OWNER_NAME
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.admission.order import read_order
-from obo_bench.programbench.instances import is_instance_id
 from obo_bench.programbench.packaging.submission import ARCHIVE_NAME
+from obo_bench.programbench.paths import InstancePaths
+from obo_bench.programbench.submitted import Submitted, read_submitted
 
-_OUR_OWN = frozenset({"eval", LOCK_NAME, OWNER_NAME})
+_OUR_OWN = frozenset({"eval", LOGS, LOCK_NAME, OWNER_NAME})
 """What an eval that was refused has made itself."""
 
 
@@ -20,23 +20,29 @@ _OUR_OWN = frozenset({"eval", LOCK_NAME, OWNER_NAME})
 class Submissions:
     """What is to be graded."""
 
-    requested: tuple[str, ...]
-    """The denominator: what the run was asked for; in a plain directory, what has an archive."""
+    submitted: Submitted
+    """What the directory says of itself."""
     hashes: Mapping[str, str]
-    """SHA-256 of each archive, by instance id."""
-    recorded: bool
-    """Whether the hashes come from a ledger; else they were taken now, and nothing vouches for the archives."""
-    nonce: str = ""
-    """The run's nonce; empty in a plain directory."""
-    rows: Mapping[str, Row] = field(default_factory=dict)
-    """The last row of each instance in the ledger."""
+    """SHA-256 of each archive, by instance id; empty for one that could not be read."""
+    taken_now: tuple[str, ...]
+    """Instances whose hash comes from no ledger: it was taken now, and nothing vouches for the archive."""
+
+    @property
+    def requested(self) -> tuple[str, ...]:
+        """The denominator."""
+        return self.submitted.requested
+
+    @property
+    def nonce(self) -> str:
+        """The run's nonce; empty in a directory that is none."""
+        return self.submitted.order.run_nonce if self.submitted.order is not None else ""
 
 
 def read_submissions(root: Path, named: str) -> Submissions:
     """Return what `root`, which the operator called `named`, holds.
 
     Raises PreflightRefused `run_not_found` when there is nothing at all, `empty_selection` without submissions,
-    `resume_config_mismatch` when the run's order cannot be read, and OSError.
+    `resume_config_mismatch` as `read_submitted` does, and OSError.
     """
     if not [entry for entry in root.iterdir() if entry.name not in _OUR_OWN]:
         raise PreflightRefused(
@@ -46,20 +52,26 @@ def read_submissions(root: Path, named: str) -> Submissions:
             remedy="name a run by its id (with --runs-root saying where runs are kept), or a directory with a slash in "
             "its name, such as ./submissions",
         )
-    order, rows = read_order(root), latest_rows(root / LEDGER_NAME)
-    found = {path.parent.name: path for path in sorted(root.glob(f"*/{ARCHIVE_NAME}"))}
-    requested = tuple(dict.fromkeys(order.instance_ids if order else found))
-    requested = tuple(name for name in requested if is_instance_id(name))
-    if not requested:
+    found = read_submitted(root)
+    if not found.requested:
         raise PreflightRefused(
             "empty_selection",
             f"{str(root)!r} holds no submission: there is no <instance id>/{ARCHIVE_NAME} in it",
             evidence={"directory": str(root)},
             remedy="name a run, an export, or a directory with a directory for each submission",
         )
-    recorded = bool(rows)
-    if recorded:
-        hashes = {name: row.submission_sha256 for name, row in rows.items() if row.submission_sha256}
-    else:
-        hashes = {name: sha256_file(found[name]) for name in requested if name in found}
-    return Submissions(requested, hashes, recorded, order.run_nonce if order else "", rows)
+    recorded = {name: sha256 for name in found.requested if (sha256 := found.recorded_sha256(name))}
+    taken_now = {
+        name: _hash_now(InstancePaths(root, name).submission)
+        for name in found.requested
+        if found.is_unaccounted(name) and found.has_archive(name)
+    }
+    return Submissions(found, {**recorded, **taken_now}, tuple(taken_now))
+
+
+def _hash_now(archive: Path) -> str:
+    """An archive that cannot be read must not keep the others from their grades: it gets its own reason later."""
+    try:
+        return sha256_file(archive)
+    except OSError:
+        return ""

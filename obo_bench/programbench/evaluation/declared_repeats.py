@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.files import read_json_object
-from obo_bench.core.manifest import MANIFEST_NAME
+from obo_bench.core.roots import MANIFEST_NAME
 
 
 class DeclaredRepeats:

@@ -55,6 +55,8 @@ class Case:
     """When its result was written, or it ended."""
     attempts: int = 0
     """How often this archive was given to the evaluator."""
+    begun: bool = False
+    """Its turn has come in this evaluation: what was known of it before is set aside."""
     image: ImageFinding | None = None
     """The image it was graded in; None while nothing is known of it."""
 
@@ -116,20 +118,42 @@ def earlier_rows(run_root: Path) -> dict[str, InstanceGrade]:
         return {}
 
 
+def earlier_row(earlier: Mapping[str, InstanceGrade], instance_id: str, sha256: str | None) -> InstanceGrade | None:
+    """Return what an earlier summary says of this very archive."""
+    row = earlier.get(instance_id)
+    return row if row is not None and sha256 is not None and row.submission_sha256 == sha256 else None
+
+
 def prepare_case(bench: Bench, case: Case) -> None:
     """Settle the case or leave it pending; an eval.json that is not proven to be its own is set aside.
 
-    The files of an instance that is not selected are left alone. Raises OSError when a stale file cannot be moved.
+    The files of an instance that is not selected are left alone, and those of one that is to be evaluated again until
+    its turn comes. Raises OSError when a stale file cannot be moved.
     """
-    earlier = bench.earlier.get(case.instance_id)
-    known = earlier if earlier and earlier.submission_sha256 == case.submission_sha256 is not None else None
-    case.attempts = known.attempts if known else 0
     forced = bench.request.force and case.selected
     case.grade = _fault_of(bench, case) or (None if forced else _kept_grade(bench, case))
     if not case.selected:
-        case.grade = case.grade or _as_before(known)
-    elif case.evaluator_version is None:
+        case.grade = case.grade or _as_before(earlier_row(bench.earlier, case.instance_id, case.submission_sha256))
+    elif case.evaluator_version is None and (case.grade is not None or not forced):
         set_aside(bench.run_root, case.instance_id, bench.request.invocation)
+
+
+def begin(bench: Bench, case: Case) -> None:
+    """Clear the way for the case's evaluator; raises OSError when an earlier file cannot be moved."""
+    set_aside(bench.run_root, case.instance_id, bench.request.invocation)
+    case.begun = True
+
+
+def give_up(bench: Bench, case: Case, reason: str) -> None:
+    """Settle a pending case at the end of an evaluation that was broken off.
+
+    One whose turn had not come keeps the grade that is proven of it. Raises OSError.
+    """
+    prepared = case.tests_digest is not None
+    if prepared and not case.begun:
+        case.grade = _kept_grade(bench, case)
+    if case.grade is None:
+        settle_distrusted(bench, case, reason)
 
 
 def _fault_of(bench: Bench, case: Case) -> Grade | None:
@@ -255,7 +279,8 @@ def settle_fresh(
 
 def settle_distrusted(bench: Bench, case: Case, reason: str, detail: str = "") -> None:
     """Leave a pending case ungraded after an abnormal end; what the evaluator wrote meanwhile is set aside."""
-    if case.started_at_unix is not None:
+    if case.tests_digest is not None:
         set_aside(bench.run_root, case.instance_id, bench.request.invocation)
+    if case.started_at_unix is not None:
         case.finished_at_unix = time.time()
     case.grade = ungraded(reason, detail)

@@ -19,15 +19,17 @@ from obo_bench.core.load_watch import LoadWatch
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.run_changes import InstanceEnded, RunChange
 from obo_bench.core.signals import untorn
 from obo_bench.programbench.evaluation.docker_wrapper import remove_labelled
 from obo_bench.programbench.evaluation.engine_witness import EngineWitness
 from obo_bench.programbench.evaluation.evaluation_cases import (
     Bench,
     Case,
+    earlier_row,
     earlier_rows,
+    give_up,
     prepare_case,
-    settle_distrusted,
 )
 from obo_bench.programbench.evaluation.evaluation_record import EvaluationRecord
 from obo_bench.programbench.evaluation.evaluation_request import EvaluationOutcome, EvaluationRequest
@@ -35,6 +37,7 @@ from obo_bench.programbench.evaluation.evaluator_program import find_evaluator, 
 from obo_bench.programbench.evaluation.grade_summary import (
     EvaluationStatus,
     GradeSummary,
+    InstanceGrade,
     build_grade_summary,
     write_grade_summary,
 )
@@ -59,6 +62,7 @@ class _Evaluation:
     request: EvaluationRequest
     reporter: Reporter
     cases: list[Case]
+    earlier: Mapping[str, InstanceGrade]
     record: EvaluationRecord
     bench: Bench | None = None
     status: EvaluationStatus = "completed"
@@ -80,7 +84,8 @@ def evaluate_submissions(request: EvaluationRequest, reporter: Reporter) -> Eval
         raise ValueError("an evaluation needs labels: they tell its containers from those of others")
     process_redactor().learn_environment(request.environ)
     record = EvaluationRecord(request.run_root, request.invocation)
-    evaluation = _Evaluation(_labelled(request), reporter, _cases(request), record)
+    earlier = earlier_rows(request.run_root)
+    evaluation = _Evaluation(_labelled(request), reporter, _cases(request, earlier), earlier, record)
     try:
         _prepare(evaluation)
         _evaluate(evaluation)
@@ -102,19 +107,25 @@ def _labelled(request: EvaluationRequest) -> EvaluationRequest:
     return replace(request, labels={**request.labels, _ROOT_LABEL: path})
 
 
-def _cases(request: EvaluationRequest) -> list[Case]:
-    chosen = request.selected_ids
-    return [
-        Case(iid, request.submissions.get(iid), selected=chosen is None or iid in chosen)
-        for iid in dict.fromkeys(request.requested_ids)
-    ]
+def _cases(request: EvaluationRequest, earlier: Mapping[str, InstanceGrade]) -> list[Case]:
+    """Count on from the earlier evaluations, whatever becomes of this one."""
+    chosen, cases = request.selected_ids, []
+    for iid in dict.fromkeys(request.requested_ids):
+        sha256 = request.submissions.get(iid)
+        known = earlier_row(earlier, iid, sha256)
+        selected = chosen is None or iid in chosen
+        cases.append(Case(iid, sha256, selected=selected, attempts=known.attempts if known else 0))
+    return cases
 
 
 def _outcome(evaluation: _Evaluation, summary: GradeSummary) -> EvaluationOutcome:
     ungraded_ids = [
         case.instance_id
         for case in evaluation.cases
-        if case.selected and case.submission_sha256 and case.grade and case.grade.verdict is Verdict.UNGRADED
+        if case.selected
+        and case.submission_sha256 is not None
+        and case.grade
+        and case.grade.verdict is Verdict.UNGRADED
     ]
     bench = evaluation.bench
     return EvaluationOutcome(
@@ -147,11 +158,10 @@ def _prepare(evaluation: _Evaluation) -> None:
             submitted = case.submission_sha256 is not None
             case.grade = ungraded("evaluator_unavailable", refusal.message) if submitted else ungraded("no_submission")
         return
-    root = request.run_root
-    evaluation.bench = Bench(request, evaluator, earlier_rows(root), solved_images(root))
+    evaluation.bench = Bench(request, evaluator, evaluation.earlier, solved_images(request.run_root))
     for case in evaluation.cases:
         prepare_case(evaluation.bench, case)
-    if not any(case.submission_sha256 for case in evaluation.cases):
+    if not any(case.submission_sha256 is not None for case in evaluation.cases):
         evaluation.status = "nothing_to_evaluate"
 
 
@@ -159,6 +169,7 @@ def _evaluate(evaluation: _Evaluation) -> None:
     pending, bench, request = evaluation.pending, evaluation.bench, evaluation.request
     if bench is None or not pending:
         return
+    evaluation.reporter.update(RunChange(stage="evaluating", total=len(pending), workers=request.workers))
     evaluation.reporter.event(f"official evaluation of {len(pending)} submissions")
     docker = bench.evaluator.docker
     # An evaluation that was killed has left what it had at work; the run's lock says that nobody uses it.
@@ -181,6 +192,7 @@ def _run_all(evaluation: _Evaluation, desk: Desk, pending: Sequence[Case]) -> It
             grade = futures[future].grade
             if grade is not None:
                 text = f"{grade.verdict}: {grade.reason} ({number}/{len(pending)})"
+                evaluation.reporter.update(InstanceEnded(futures[future].instance_id, grade.verdict))
                 evaluation.reporter.event(text, futures[future].instance_id)
 
 
@@ -212,7 +224,7 @@ def _give_up(evaluation: _Evaluation) -> None:
     """Leave what is pending ungraded after an abnormal end, and publish what is finished."""
     for case in evaluation.pending:
         if evaluation.bench is not None:
-            settle_distrusted(evaluation.bench, case, DISTRUST[evaluation.status])
+            give_up(evaluation.bench, case, DISTRUST[evaluation.status])
     _publish(evaluation)
 
 

@@ -11,11 +11,13 @@ The package that a child with the given environment imports is the one that coun
 """
 
 import json
+import math
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,17 +91,18 @@ class _UnusableError(Exception):
     """An interpreter cannot run the package; the text says why."""
 
 
-def find_evaluator(environ: Mapping[str, str]) -> EvaluatorIdentity:
+def find_evaluator(environ: Mapping[str, str], *, give_up: float = math.inf) -> EvaluatorIdentity:
     """Return the evaluator that `environ` leads to, after its package was imported once.
 
-    Raises PreflightRefused `evaluator_unavailable` naming what was tried.
+    `give_up` is a time of the monotonic clock after which no program is waited for any more. Raises PreflightRefused
+    `evaluator_unavailable` naming what was tried.
     """
     check_numbers(environ)
-    docker, words = _docker_client(environ), _command_line(environ)
+    docker, words = docker_client(environ), _command_line(environ)
     tried: dict[str, str] = {}
     for python in _interpreters(environ, words):
         try:
-            found = _asked(python, environ)
+            found = _asked(python, environ, give_up)
         except _UnusableError as error:
             tried[python] = str(error)
             continue
@@ -117,16 +120,16 @@ def find_evaluator(environ: Mapping[str, str]) -> EvaluatorIdentity:
     raise unavailable(f"no Python here can run the official evaluator ({told})", tried=tried)
 
 
-def preflight_evaluator(environ: Mapping[str, str]) -> EvaluatorIdentity:
-    """Prove that the evaluator starts with `environ` and that the engine's client runs.
+def preflight_evaluator(environ: Mapping[str, str], *, give_up: float = math.inf) -> EvaluatorIdentity:
+    """Prove that the evaluator starts with `environ` and that the engine's client runs; `give_up` as above.
 
     Raises PreflightRefused `evaluator_unavailable` with the program's own last words.
     """
-    identity = find_evaluator(environ)
-    _require([identity.docker, "--version"], environ)
+    identity = find_evaluator(environ, give_up=give_up)
+    _require([identity.docker, "--version"], environ, give_up)
     words = _command_line(environ)
     if words:
-        _require([*words, "--help"], environ)
+        _require([*words, "--help"], environ, give_up)
     return identity
 
 
@@ -135,7 +138,8 @@ def unavailable(message: str, **evidence: object) -> PreflightRefused:
     return PreflightRefused("evaluator_unavailable", message, evidence=evidence, remedy=_REMEDY)
 
 
-def _docker_client(environ: Mapping[str, str]) -> str:
+def docker_client(environ: Mapping[str, str]) -> str:
+    """Return the absolute path of the engine's client; raises PreflightRefused `evaluator_unavailable`."""
     name = environ.get(DOCKER_VARIABLE) or "docker"
     found = shutil.which(name, path=environ.get("PATH"))
     if found is None:
@@ -193,10 +197,10 @@ def _on_path(name: str, environ: Mapping[str, str]) -> str | None:
     return str(Path(found).absolute()) if found else None
 
 
-def _asked(python: str, environ: Mapping[str, str]) -> dict[str, Any]:
+def _asked(python: str, environ: Mapping[str, str], give_up: float) -> dict[str, Any]:
     """Import the package in an interpreter and return what it says of itself."""
     try:
-        done = ask([python, "-P", "-c", _PROBE], environ, _PROBE_TIMEOUT_SEC)
+        done = ask([python, "-P", "-c", _PROBE], environ, _patience(give_up))
         if done.returncode:
             raise _UnusableError(f"ended with status {done.returncode}: {_last_words(done.stderr)}")
         found = json.loads(done.stdout.splitlines()[-1])
@@ -207,9 +211,9 @@ def _asked(python: str, environ: Mapping[str, str]) -> dict[str, Any]:
     return dict(found)
 
 
-def _require(argv: list[str], environ: Mapping[str, str]) -> None:
+def _require(argv: list[str], environ: Mapping[str, str], give_up: float) -> None:
     try:
-        done = ask(argv, environ, _PROBE_TIMEOUT_SEC)
+        done = ask(argv, environ, _patience(give_up))
     except (OSError, subprocess.TimeoutExpired) as error:
         raise unavailable(f"{argv[0]} does not run: {error}", argv=argv) from error
     if done.returncode:
@@ -218,6 +222,10 @@ def _require(argv: list[str], environ: Mapping[str, str]) -> None:
             argv=argv,
             status=done.returncode,
         )
+
+
+def _patience(give_up: float) -> float:
+    return min(_PROBE_TIMEOUT_SEC, max(0.0, give_up - time.monotonic()))
 
 
 def _last_words(stderr: bytes) -> str:

@@ -55,11 +55,11 @@ class InstanceGrade(_Frozen):
     """Official score from 0 to 1; null when ungraded."""
     official_score: float | None = None
     """What the official commands show for its file, whatever that is worth; null without a file."""
-    passed: int | None
+    passed: int | None = Field(ge=0)
     """Tests passed; null without an official file."""
-    failed: int | None
+    failed: int | None = Field(ge=0)
     """Tests that ran and did not pass; null without an official file."""
-    not_run: int | None
+    not_run: int | None = Field(ge=0)
     """Tests without a result; null without an official file."""
     submission_sha256: str | None
     """SHA-256 of the submitted archive; null when none was submitted."""
@@ -71,7 +71,7 @@ class InstanceGrade(_Frozen):
     """Start of the evaluator that made the grade; null when none did."""
     finished_at_unix: float | None
     """When its result was written, or the evaluator ended."""
-    attempts: int
+    attempts: int = Field(ge=0)
     """How often this archive was given to the evaluator in this run."""
     detail: str
     """The evaluator's own words, or why there is no submission; bounded, foreign text."""
@@ -92,10 +92,10 @@ class ShrunkenMean(_Frozen):
     """Said in the file itself."""
 
 
-class GradeSummary(_Frozen):
-    """The grades of a run."""
+class GradeFigures(_Frozen):
+    """The figures of a run's grades; the formats that hold them add the instances."""
 
-    schema_: Literal["obo_bench.grade_summary.v1"] = Field("obo_bench.grade_summary.v1", alias="schema")
+    schema_: str = Field(alias="schema")
     """The wire format."""
     invocation: str
     """The invocation that graded."""
@@ -131,6 +131,13 @@ class GradeSummary(_Frozen):
     """Only for diagnosis."""
     solves: SolveTotals | None = None
     """What all solves took, failed and earlier attempts included; null (unknown, not 0) where no ledger tells it."""
+
+
+class GradeSummary(GradeFigures):
+    """The grades of a run."""
+
+    schema_: Literal["obo_bench.grade_summary.v1"] = Field("obo_bench.grade_summary.v1", alias="schema")
+    """The wire format."""
     instances: dict[str, InstanceGrade]
     """By instance id, in the requested order."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.files import read_json_object
-from obo_bench.core.manifest import MANIFEST_NAME
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.engine.images import ImageIdentity
 from obo_bench.programbench.admission.order import ORDER_NAME
 from obo_bench.programbench.evaluation.evaluation_images import compare

@@ -5,7 +5,7 @@ A part of `grade_summary.json`, so that a final success cannot hide the attempts
 
 from collections.abc import Collection
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from obo_bench.core.wire_format import WireModel
 
@@ -26,17 +26,17 @@ class InstanceAccount(WireModel):
     """Whether the infrastructure ended its last attempt."""
     degraded: bool
     """Whether the solve of its submission was not clean (provider failure, spent budget, dead executor)."""
-    solve_attempts: int
+    solve_attempts: int = Field(ge=0)
     """Attempts for which a task was given to the server, the last one included."""
-    repeats_after_infrastructure: int
+    repeats_after_infrastructure: int = Field(ge=0)
     """Attempts that followed one which the infrastructure had ended."""
-    repeats_asked_for: int
+    repeats_asked_for: int = Field(ge=0)
     """Attempts that followed any other ending, with --redo-existing or --retry in their invocation's manifest."""
-    repeats_undeclared: int
+    repeats_undeclared: int = Field(ge=0)
     """Attempts that followed any other ending and that no manifest announces."""
     known_usd: float
     """Known cost of all attempts, in USD."""
-    unknown_costs: int
+    unknown_costs: int = Field(ge=0)
     """Attempts whose cost is unknown, a solve of which the ledger knows nothing included; not 0 USD each."""
     lower_bound: bool
     """Whether `known_usd` may be less than what was spent."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.run_changes import InstanceChange, Phase
 from obo_bench.engine.cleanroom_spec import INSTANCE_LABEL
 from obo_bench.engine.images import ImageIdentity
 from obo_bench.programbench.evaluation.archive_check import archive_trouble
@@ -25,6 +26,7 @@ from obo_bench.programbench.evaluation.evaluation_cases import (
     Bench,
     Case,
     archive_fault,
+    begin,
     settle_distrusted,
     settle_fresh,
     tests_fault,
@@ -90,6 +92,7 @@ def evaluate_instance(desk: Desk, case: Case) -> EvaluationStatus:
     bench, iid = desk.bench, case.instance_id
     if desk.stop.is_set():
         return "interrupted"
+    begin(bench, case)
     image = bench.evaluator.image_name(iid, CLEANROOM_TAG)
     before = image_of(bench.evaluator.docker, bench.request.environ, image)
     case.grade = _unfit(bench, case, before)
@@ -98,6 +101,7 @@ def evaluate_instance(desk: Desk, case: Case) -> EvaluationStatus:
     case.attempts += 1
     case.started_at_unix = time.time()
     seal = _seal(bench.archive(iid))
+    desk.reporter.update(InstanceChange(iid, phase=Phase.EVALUATION))
     desk.reporter.event("official evaluation", iid)
     end = _run(desk, iid)
     status = _status_of(end)

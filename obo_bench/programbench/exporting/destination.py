@@ -3,14 +3,17 @@
 import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from obo_bench.core.files import read_json_object
-from obo_bench.core.manifest import MANIFEST_NAME
+from obo_bench.core.invocation_log import LOGS
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.programbench.admission.order import ORDER_NAME, ExportedFrom, InstanceOrder, read_order
+from obo_bench.programbench.exporting.export_manifest import EXPORT_MANIFEST_NAME
 
 COMMAND = "programbench export"
-_OF_THE_SEAM = frozenset({MANIFEST_NAME, "manifests"})
+_OF_THE_SEAM = frozenset({MANIFEST_NAME, "manifests", LOGS})
 _HIDDEN_OF_THE_SEAM = ".run"
 _SHOWN = 3
 
@@ -35,11 +38,25 @@ def require_destination(root: Path, invocation: str, source: ExportedFrom) -> In
     return order
 
 
-def refuse_links(root: Path, instance_ids: Iterable[str]) -> None:
-    """Raise PreflightRefused `destination_taken` for an instance directory that is a link: it may lead anywhere."""
-    for name in instance_ids:
+def refuse_links(root: Path, names: Iterable[str]) -> None:
+    """Raise PreflightRefused `destination_taken` for a directory that is a link: it may lead anywhere."""
+    for name in names:
         if (root / name).is_symlink():
             raise _taken(root, f"its directory {name!r} is a link: remove it")
+
+
+def standing_entry(root: Path) -> dict[str, Any] | None:
+    """Return what an earlier export told of the leaderboard entry that it made here; None where it made none."""
+    found = (read_json_object(root / EXPORT_MANIFEST_NAME) or {}).get("leaderboard")
+    return found if isinstance(found, dict) else None
+
+
+def refuse_stale_entry(root: Path, changing: Sequence[str]) -> None:
+    """Raise PreflightRefused `destination_taken` where a leaderboard entry would not fit its archives any more."""
+    if changing and standing_entry(root) is not None:
+        told = ", ".join(changing[:_SHOWN]) + (", ..." if len(changing) > _SHOWN else "")
+        why = f"this is a leaderboard entry, and the archive of {told} would change: repeat with --leaderboard"
+        raise _taken(root, why)
 
 
 def order_of(standing: InstanceOrder | None, source: ExportedFrom, chosen: Sequence[str]) -> InstanceOrder:

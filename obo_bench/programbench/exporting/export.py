@@ -4,25 +4,29 @@ A second export of the same source into the same destination adds to it: everyth
 checked again, and the numbers are about all of it. So an interrupted export is resumed by repeating it.
 """
 
-import platform
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
 from obo_bench.core.refusals import ExitCode, PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
+from obo_bench.core.showing import Showing
 from obo_bench.programbench.exporting.options import ExportOptions
+from obo_bench.programbench.harness import base_harness
 from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
 if TYPE_CHECKING:
     from obo_bench.programbench.admission.order import InstanceOrder
     from obo_bench.programbench.exporting.export_manifest import ExportedInstance, ExportManifest
+    from obo_bench.programbench.exporting.instance_export import InstanceExport
     from obo_bench.programbench.exporting.source import Source
+
+_ADDED = ("_record", "_record/run", "_stats", "_scripts")
+"""Directories that --leaderboard writes into."""
 
 
 def export_run(options: ExportOptions, reporter: Reporter) -> "ExportManifest":
@@ -33,9 +37,7 @@ def export_run(options: ExportOptions, reporter: Reporter) -> "ExportManifest":
     be recorded any more, Interrupted on a signal.
     """
     check_selector(options.selector)
-    with benchmark_session(admission(options)) as session:
-        if session.left_behind:
-            reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
+    with benchmark_session(admission(options)) as session, Showing(session, reporter):
         return _body(session, options, reporter)
 
 
@@ -56,7 +58,7 @@ def admission(options: ExportOptions) -> AdmissionRequest:
                 "export_manifest": "export_manifest.json",
             }
         },
-        harness={"obo_bench": __version__, "python": platform.python_version(), **options.harness()},
+        harness={**base_harness(), **options.harness()},
         extra={
             "shuffle": options.selector.shuffle,
             "shuffle_seed": SHUFFLE_SEED if options.selector.shuffle else None,
@@ -81,7 +83,12 @@ def _body(session: Session, options: ExportOptions, reporter: Reporter) -> "Expo
 def _pass_gates(session: Session, options: ExportOptions, reporter: Reporter) -> "tuple[Source, InstanceOrder]":
     from obo_bench.programbench.admission.order import write_order
     from obo_bench.programbench.exporting.choice import choose
-    from obo_bench.programbench.exporting.destination import order_of, refuse_links, require_destination
+    from obo_bench.programbench.exporting.destination import (
+        order_of,
+        refuse_links,
+        refuse_stale_entry,
+        require_destination,
+    )
     from obo_bench.programbench.exporting.source import open_source
     from obo_bench.programbench.instances import programbench_version
     from obo_bench.programbench.selection import read_ids
@@ -95,17 +102,34 @@ def _pass_gates(session: Session, options: ExportOptions, reporter: Reporter) ->
     wanted = options.selector
     if options.ids_file is not None:
         wanted = replace(wanted, instance_ids=(*wanted.instance_ids, *read_ids(options.ids_file)))
-    order = order_of(standing, source.origin, choose(source.requested, wanted))
+    order = order_of(standing, source.origin, choose(source.submitted.requested, wanted))
     manifest.requested_task_ids, manifest.requested_count = order.instance_ids, len(order.instance_ids)
     manifest.harness |= {"exported_from": source.origin.document(), "notices": list(source.notices)}
     with _writable(session):
-        refuse_links(session.run_root, order.instance_ids)
+        refuse_links(session.run_root, [*order.instance_ids, *(_ADDED if options.leaderboard else ())])
+        if not options.leaderboard:
+            refuse_stale_entry(session.run_root, _changing(session, options, source, order))
         write_order(session.run_root, order)
         session.gates_passed()
         notices = [*source.notices, *session.ledger.take_over()]
     for notice in notices:
         reporter.event(notice)
     return source, order
+
+
+def _changing(session: Session, options: ExportOptions, source: "Source", order: "InstanceOrder") -> list[str]:
+    from obo_bench.programbench.exporting.destination import standing_entry
+
+    if standing_entry(session.run_root) is None:
+        return []
+    job = _job(session, options, source)
+    return [name for name in order.instance_ids if job.would_change(name, source.submitted.rows.get(name))]
+
+
+def _job(session: Session, options: ExportOptions, source: "Source") -> "InstanceExport":
+    from obo_bench.programbench.exporting.instance_export import InstanceExport
+
+    return InstanceExport(source, session.run_root, options.overwrite, session.invocation)
 
 
 def _export_all(
@@ -120,14 +144,13 @@ def _export_all(
     from obo_bench.core.ledger import latest_rows
     from obo_bench.programbench.evaluation.accounts import read_accounts
     from obo_bench.programbench.exporting.export_rows import export_row
-    from obo_bench.programbench.exporting.instance_export import InstanceExport
     from obo_bench.programbench.paths import InstancePaths
 
-    job = InstanceExport(source, session.run_root, options.overwrite, session.invocation)
+    job = _job(session, options, source)
     accounts = read_accounts(source.root, instance_ids) or {}
     standing = latest_rows(session.ledger.path)
     for name in instance_ids:
-        row, account = source.rows.get(name), accounts.get(name)
+        row, account = source.submitted.rows.get(name), accounts.get(name)
         entry = job.export(name, row)
         with _writable(session):
             session.ledger.append(
@@ -147,6 +170,7 @@ def _record(
     session: Session, options: ExportOptions, order: "InstanceOrder", entries: "Sequence[ExportedInstance]"
 ) -> "ExportManifest":
     """Write `export_manifest.json`, and its numbers into the manifest; what was not come to counts as missing."""
+    from obo_bench.programbench.exporting.destination import standing_entry
     from obo_bench.programbench.exporting.export_manifest import ExportManifest, ExportTotals
     from obo_bench.programbench.exporting.instance_export import not_come_to
 
@@ -160,6 +184,8 @@ def _record(
         overwrite=options.overwrite,
         totals=ExportTotals.of(told),
         instances=told,
+        # One that is made anew is told of when it is whole.
+        leaderboard=None if options.leaderboard else standing_entry(session.run_root),
     )
     totals, extra = document.totals, session.manifest.extra
     extra.completed_count, extra.skipped_count, extra.failed_count = totals.present, totals.skipped, totals.faults
@@ -178,11 +204,20 @@ def _write(session: Session, document: "ExportManifest") -> None:
 
 def _add_leaderboard(session: Session, source: "Source", document: "ExportManifest", reporter: Reporter) -> None:
     from obo_bench.programbench.leaderboard.build import build_leaderboard
+    from obo_bench.programbench.leaderboard.eval_copy import RecordUnreadable
+    from obo_bench.programbench.leaderboard.possible import impossible
 
     # All of them: the old result of an archive that is gone is set aside, instead of passing for a stranger's.
     named = [entry.instance_id for entry in document.instances]
-    with _writable(session):
-        document.leaderboard = build_leaderboard(source.root, session.run_root, named, reporter).document()
+    try:
+        with _writable(session):
+            document.leaderboard = build_leaderboard(source.root, session.run_root, named, reporter).document()
+    except RecordUnreadable as error:
+        reporter.event(f"the archives are there: {document.totals}")
+        raise impossible(f"a record of the source cannot be read: {error}", {"source": str(source.root)}) from error
+    except PreflightRefused:
+        reporter.event(f"the archives are there: {document.totals}")
+        raise
     _write(session, document)
 
 

@@ -118,7 +118,7 @@ class ExportManifest(WireModel):
     instances: list[ExportedInstance]
     """What became of every instance, in the order of the export."""
     leaderboard: dict[str, Any] | None = None
-    """What --leaderboard added; null where it was not asked for, or the export did not come to it."""
+    """What --leaderboard added, in this export or in an earlier one that this left as it was; null otherwise."""
 
     def told(self) -> Iterable[ExportedInstance]:
         """Return the instances that an operator should hear of."""

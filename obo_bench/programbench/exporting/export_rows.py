@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from obo_bench.core.ledger import Row
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.evaluation.instance_account import CARRIED_ACCOUNT
 from obo_bench.programbench.exporting.export_manifest import FAULTS, ExportedInstance
 from obo_bench.programbench.paths import InstancePaths
-from obo_bench.programbench.rows import BENCHMARK
 
 _LASTING = ("infrastructure", "degraded", "protection")
 _UNFINISHED = ("failed", "blocked", "not_attempted")

@@ -60,6 +60,15 @@ class InstanceExport:
             unwritable = NotTransferred("destination_unwritable", f"it cannot be written: {error}")
             return not_exported(instance_id, row, unwritable)
 
+    def would_change(self, instance_id: str, row: Row | None) -> bool:
+        """Say whether an export would bring, replace or remove the archive of an instance."""
+        present = archive_sha256(InstancePaths(self.root, instance_id).submission)
+        try:
+            recorded = self._recorded(instance_id, row)
+        except NotTransferred as trouble:
+            return self.overwrite and present is not None and trouble.reason == "not_submitted"
+        return present != recorded.sha256 and (present is None or self.overwrite)
+
     def _exported(self, instance_id: str, row: Row | None) -> ExportedInstance:
         place = InstancePaths(self.root, instance_id)
         present = archive_sha256(place.submission)
@@ -98,14 +107,14 @@ class InstanceExport:
 
     def _recorded(self, instance_id: str, row: Row | None) -> _Recorded:
         """Return what the source says of its archive; raises NotTransferred where it says nothing that counts."""
-        if row is not None and row.submission_sha256 and row.reason_code != "dry_run":
-            return _Recorded(row.submission_sha256, unverified=False)
+        if sha256 := self.source.submitted.recorded_sha256(instance_id):
+            return _Recorded(sha256, unverified=False)
         archive = self.source.archive(instance_id)
-        if not archive.is_symlink() and not archive.exists():
+        if not self.source.submitted.has_archive(instance_id):
             raise NotTransferred(
                 "not_submitted", f"the source has no submission ({row.reason_code if row else 'it was never come to'})"
             )
-        if row is None and self.source.origin.unverified_source:
+        if self.source.submitted.is_unaccounted(instance_id):
             return _Recorded(archive_sha256(archive, follow=True) or None, unverified=True)
         raise NotTransferred("submission_unrecorded", "the source has an archive that its ledger does not vouch for")
 

@@ -3,17 +3,17 @@
 Writes `gate/gate_result.json` in the run; an earlier one is kept under `gate/earlier/`.
 """
 
-import platform
 import time
 from dataclasses import asdict
 from pathlib import Path
 
-from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
 from obo_bench.core.files import make_private_directory, sha256_file, write_bytes, write_json
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
+from obo_bench.core.showing import Showing
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.gating.comparison import compare
 from obo_bench.programbench.gating.decision import decide
 from obo_bench.programbench.gating.evaluation_load import evaluation_load
@@ -30,7 +30,7 @@ from obo_bench.programbench.gating.options import GateOptions
 from obo_bench.programbench.gating.score_source import ScoreReader
 from obo_bench.programbench.gating.scores import ScoreTable, unreadable
 from obo_bench.programbench.gating.task_list import read_tasks
-from obo_bench.programbench.rows import BENCHMARK
+from obo_bench.programbench.harness import base_harness
 
 
 def run_gate(options: GateOptions, reporter: Reporter) -> tuple[GateResult, Path]:
@@ -38,9 +38,7 @@ def run_gate(options: GateOptions, reporter: Reporter) -> tuple[GateResult, Path
 
     Raises the typed refusal of an input that cannot be used.
     """
-    with benchmark_session(admission(options)) as session:
-        if session.left_behind:
-            reporter.event(f"an earlier gate died without an ending: {session.left_behind}")
+    with benchmark_session(admission(options)) as session, Showing(session, reporter):
         found = _board(session, options)
         session.gates_passed()
         result = _judge(session, options, found)
@@ -60,8 +58,7 @@ def admission(options: GateOptions) -> AdmissionRequest:
         settings_path=options.settings_path,
         seed=SeedDemands(gated=False),
         harness={
-            "obo_bench": __version__,
-            "python": platform.python_version(),
+            **base_harness(),
             "run": str(options.run),
             "reference": options.reference,
             "baseline": options.baseline,

@@ -170,10 +170,10 @@ class GateLoad(_Frozen):
     """When the gate ran; for information."""
 
 
-class GateResult(_Frozen):
-    """The whole document."""
+class GateFigures(_Frozen):
+    """The verdict without the tasks; the formats that hold it add them, or say where they are."""
 
-    schema_: Literal["obo_bench.gate_result.v1"] = Field("obo_bench.gate_result.v1", alias="schema")
+    schema_: str = Field(alias="schema")
     """Format name."""
     invocation: str
     """The invocation of the gate, as in its manifest."""
@@ -205,5 +205,12 @@ class GateResult(_Frozen):
     """How busy the host was."""
     inputs: list[GateInput]
     """Every file that was read, bound by its hash."""
+
+
+class GateResult(GateFigures):
+    """The whole document."""
+
+    schema_: Literal["obo_bench.gate_result.v1"] = Field("obo_bench.gate_result.v1", alias="schema")
+    """Format name."""
     tasks: list[GatedTask]
     """Every task of the list, in its order."""

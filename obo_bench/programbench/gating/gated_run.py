@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from obo_bench.core.files import sha256_file
-from obo_bench.core.manifest import MANIFEST_NAME
+from obo_bench.core.files import LARGEST_DOCUMENT, sha256_file
 from obo_bench.core.peek import peek
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.programbench.evaluation.eval_files import proven
 from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME, GradeSummary, InstanceGrade
 from obo_bench.programbench.gating.living_run import refuse_living
 from obo_bench.programbench.gating.score_grades import GradedTask, graded_task, parse_summary
 from obo_bench.programbench.gating.score_stats import load_object
-from obo_bench.programbench.gating.scores import LARGEST_DOCUMENT, InputFile
+from obo_bench.programbench.gating.scores import InputFile
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from obo_bench.core.files import LARGEST_DOCUMENT
 from obo_bench.core.peek import peek
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME
 from obo_bench.programbench.evaluation.grading import grade_file
 from obo_bench.programbench.evaluation.verdicts import Verdict
@@ -23,8 +25,7 @@ from obo_bench.programbench.gating.official_tasks import OfficialTasks
 from obo_bench.programbench.gating.score_csv import parse_csv
 from obo_bench.programbench.gating.score_grades import graded_task, parse_summary
 from obo_bench.programbench.gating.score_stats import load_object, parse_stats
-from obo_bench.programbench.gating.scores import LARGEST_DOCUMENT, InputFile, Score, ScoreTable, unreadable
-from obo_bench.programbench.rows import BENCHMARK
+from obo_bench.programbench.gating.scores import InputFile, Score, ScoreTable, unreadable
 
 STATS_FILE = Path("_stats", "score.json")
 _SUMMARY_SCHEMA = "obo_bench.grade_summary.v1"

@@ -6,9 +6,6 @@ from fractions import Fraction
 
 from obo_bench.core.refusals import PreflightRefused
 
-LARGEST_DOCUMENT = 256 * 1024 * 1024
-"""Bytes of the largest file of scores that is read: every test of the benchmark by name takes an eighth of it."""
-
 
 @dataclass(frozen=True)
 class Score:

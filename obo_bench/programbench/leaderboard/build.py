@@ -12,7 +12,13 @@ from obo_bench.core.files import write_text
 from obo_bench.core.reporter import Reporter
 from obo_bench.programbench.leaderboard import statistics_script
 from obo_bench.programbench.leaderboard.attestations import TO_CONFIRM, attest
-from obo_bench.programbench.leaderboard.eval_copy import EvalChanged, copy_if_changed, place_eval, set_unproven_aside
+from obo_bench.programbench.leaderboard.eval_copy import (
+    EvalChanged,
+    copy_if_changed,
+    place_eval,
+    reading,
+    set_unproven_aside,
+)
 from obo_bench.programbench.leaderboard.possible import impossible, require_possible, require_run
 from obo_bench.programbench.leaderboard.readme import write_readme
 from obo_bench.programbench.leaderboard.readme_blocks import human_blocks, readme_blocks
@@ -35,9 +41,10 @@ def build_leaderboard(source: Path, dest: Path, instance_ids: Sequence[str], rep
 
     Only results that are proven fresh for exactly these archives are taken; every other instance is listed. Raises
     PreflightRefused `leaderboard_not_possible`, before anything is written, for a directory that could not pass the
-    official check; and OSError.
+    official check; RecordUnreadable for a file of the source; and OSError.
     """
-    record = read_run(source, list(dict.fromkeys(instance_ids)))
+    with reading(source):
+        record = read_run(source, list(dict.fromkeys(instance_ids)))
     require_run(record)
     graded, left_out = select_graded(record, dest)
     require_possible(dest, record, graded, left_out)

@@ -7,10 +7,12 @@ the latter stay. Source: `split_eval_json` and `_upload_artifacts` of programben
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from obo_bench.core.files import read_json_object, sha256_file, write_bytes
+from obo_bench.core.files import read_json_object, read_whole, sha256_file, write_bytes
 from obo_bench.programbench.evaluation.eval_files import eval_json_path, provenance_path
 from obo_bench.programbench.leaderboard.selection import Graded
 
@@ -24,11 +26,33 @@ class EvalChanged(ValueError):
     """The run's eval.json was replaced between its proof and its copy."""
 
 
+class RecordUnreadable(Exception):
+    """A record of the source is there and cannot be read: no fault of the destination."""
+
+
+def read_record(path: Path) -> bytes:
+    """Return the bytes of a file of the source; raises RecordUnreadable."""
+    with reading(path):
+        return read_whole(path)
+
+
+@contextmanager
+def reading(what: Path) -> Iterator[None]:
+    """Tell an OSError of the source from one of the destination: raises RecordUnreadable instead."""
+    try:
+        yield
+    except OSError as error:
+        raise RecordUnreadable(f"{str(error.filename or what)!r}: {error.strerror or error}") from error
+
+
 def place_eval(source: Path, dest: Path, graded: Graded) -> None:
-    """Make the result in `dest` the proven one, with its proof beside it; raises EvalChanged and OSError."""
+    """Make the result in `dest` the proven one, with its proof beside it.
+
+    Raises EvalChanged, RecordUnreadable, OSError.
+    """
     iid = graded.instance_id
     target = eval_json_path(dest, iid)
-    original = eval_json_path(source, iid).read_bytes()
+    original = read_record(eval_json_path(source, iid))
     if hashlib.sha256(original).hexdigest() != graded.proof.eval_json_sha256:
         raise EvalChanged(f"{iid}: its eval.json was replaced while it was exported")
     if not _is_there(target, original):
@@ -49,14 +73,15 @@ def set_unproven_aside(dest: Path, iid: str) -> bool:
 
 
 def copy_if_changed(source: Path, target: Path) -> bool:
-    """Copy a regular file's bytes, unless they are there; without a source the target goes. Raises OSError.
+    """Copy a regular file's bytes, unless they are there; without a source the target goes.
 
-    Returns whether the target is there now. A link is no record: it could show a file of another place.
+    Returns whether the target is there now. A link is no record: it could show a file of another place. Raises
+    RecordUnreadable, OSError.
     """
     if source.is_symlink() or not source.is_file():
         target.unlink(missing_ok=True)
         return False
-    data = source.read_bytes()
+    data = read_record(source)
     if target.is_symlink() or not target.is_file() or target.read_bytes() != data:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(target, data)

@@ -40,7 +40,7 @@ def _left_out(result: LeaderboardResult) -> list[str]:
 
 def _commands(record: RunRecord, official: Sequence[str]) -> list[str]:
     lines: list[str] = []
-    for manifest in record.invocations:
+    for manifest in record.commands:
         lines += _command(manifest)
     return [
         "As recorded, secrets masked; paths and addresses are those of the machine it ran on.",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from obo_bench.core.ledger import LEDGER_NAME
 from obo_bench.core.ledger_check import ledger_notices
 from obo_bench.core.manifest import RunManifest
+from obo_bench.programbench.evaluation.load_records import read_load
 from obo_bench.programbench.leaderboard.selection import Graded
 from obo_bench.programbench.leaderboard.source import RunRecord, value_at
 
@@ -121,6 +122,17 @@ def _evaluation(record: RunRecord, graded: Sequence[Graded]) -> list[str]:
     return [f"several versions of it: {', '.join(versions)}"] if len(versions) > 1 else []
 
 
+def _evaluation_load(record: RunRecord, graded: Sequence[Graded]) -> list[str]:
+    told = []
+    for invocation in sorted({one.proof.invocation for one in graded}):
+        load = read_load(record.root, invocation)
+        overload = "how busy the host was is not recorded" if load is None else load.overload()
+        if overload is None and load is not None and load.peak.load_5min is None:
+            overload = "the host did not tell its load"
+        told += [f"evaluation {invocation}: {overload}"] if overload else []
+    return told
+
+
 def _ledger(record: RunRecord, graded: Sequence[Graded]) -> list[str]:
     del graded
     if not (record.root / LEDGER_NAME).is_file():
@@ -186,5 +198,11 @@ RUN_CHECKS = (
         "The proof holds the hash of the result as written, before `submit package` moved its log out.",
         _evaluation,
         ("<instance>/<instance>.eval.provenance.json", "_record/run/grade_summary.json"),
+    ),
+    RunCheck(
+        "host_not_overloaded",
+        "The host was not overloaded while the results were made, so that no test failed for want of time.",
+        _evaluation_load,
+        ("_record/run/eval/*/host_load.json",),
     ),
 )

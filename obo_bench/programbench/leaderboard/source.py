@@ -1,6 +1,6 @@
 """Reads what a run root tells about its instances; whatever is absent or not ours is simply not known."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,7 +9,8 @@ from obo_bench.core.documents import UnreadableDocument, read_document
 from obo_bench.core.files import read_json_object
 from obo_bench.core.ledger import LEDGER_NAME, Row
 from obo_bench.core.ledger_reader import read_rows
-from obo_bench.core.manifest import MANIFEST_NAME, RunManifest
+from obo_bench.core.manifest import RunManifest
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.wire_format import WireModel
 from obo_bench.programbench.admission.order import ORDER_NAME, InstanceOrder
 from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME, GradeSummary
@@ -18,6 +19,7 @@ Document = TypeVar("Document", bound=WireModel)
 
 _SOLVING = ("", "programbench run")
 """Commands whose manifest speaks of solves; other tools of the family name none."""
+_EVALUATING = ("programbench eval",)
 
 
 @dataclass(frozen=True)
@@ -65,27 +67,34 @@ class RunRecord:
     """What it was admitted with."""
     earlier: tuple[RunManifest, ...]
     """Manifests of its other invocations, oldest first."""
+    evaluations: tuple[RunManifest, ...]
+    """Manifests of the evaluations that were commands of their own, oldest first."""
     instances: Mapping[str, InstanceRecord]
     """By id: those asked for."""
 
     @property
     def invocations(self) -> tuple[RunManifest, ...]:
-        """All manifests, oldest first; those of refused invocations did nothing and are left out."""
+        """All manifests of solves, oldest first; those of refused invocations did nothing and are left out."""
         manifests = (*self.earlier, *([self.manifest] if self.manifest else []))
         return tuple(m for m in manifests if m.extra.outcome != "refused")
+
+    @property
+    def commands(self) -> tuple[RunManifest, ...]:
+        """The manifests of all that has made the results, evaluations included, oldest first."""
+        evaluated = (m for m in self.evaluations if m.extra.outcome != "refused")
+        return tuple(sorted((*self.invocations, *evaluated), key=lambda manifest: manifest.created_at_unix))
 
 
 def read_run(root: Path, instance_ids: Sequence[str]) -> RunRecord:
     """Return the record of the run in `root`; raises OSError when a ledger is there and cannot be read."""
-    manifest = _of_solve(root / MANIFEST_NAME)
     rows = _rows_by_instance(root / LEDGER_NAME)
-    earlier = [m for path in sorted((root / "manifests").glob("*.json")) if (m := _of_solve(path))]
     return RunRecord(
         root=root,
-        manifest=manifest,
+        manifest=next(iter(_manifests([root / MANIFEST_NAME], _SOLVING)), None),
         summary=read_or_none(GradeSummary, root / GRADE_SUMMARY_NAME),
         order=read_or_none(InstanceOrder, root / ORDER_NAME),
-        earlier=tuple(sorted(earlier, key=lambda m: m.created_at_unix)),
+        earlier=_manifests((root / "manifests").glob("*.json"), _SOLVING),
+        evaluations=_manifests([*root.glob("eval/manifests/*.json"), root / "eval" / MANIFEST_NAME], _EVALUATING),
         instances={iid: _instance(root / iid, rows.get(iid)) for iid in instance_ids},
     )
 
@@ -105,10 +114,11 @@ def value_at(document: object, *keys: str) -> object:
     return document
 
 
-def _of_solve(path: Path) -> RunManifest | None:
-    """Leave out what other commands have recorded: their checkout and server are not those of the solves."""
-    manifest = read_or_none(RunManifest, path)
-    return manifest if manifest is not None and manifest.command in _SOLVING else None
+def _manifests(paths: Iterable[Path], commands: Collection[str]) -> tuple[RunManifest, ...]:
+    """Return those of these commands, oldest first: others have another checkout and server, or none."""
+    found = [manifest for path in paths if (manifest := read_or_none(RunManifest, path)) is not None]
+    told = [manifest for manifest in found if manifest.command in commands]
+    return tuple(sorted(told, key=lambda manifest: manifest.created_at_unix))
 
 
 def _instance(directory: Path, rows: Iterable[Row] | None) -> InstanceRecord:

@@ -5,8 +5,6 @@ import secrets
 from importlib.metadata import version
 
 from obo_bench.core.ledger import Ledger
-from obo_bench.core.manifest import MANIFEST_NAME
-from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.engine.daemon import Engine, connect_engine
@@ -18,6 +16,7 @@ from obo_bench.programbench.preparing.instruction_file import read_instruction
 from obo_bench.programbench.preparing.options import PrepareOptions
 from obo_bench.programbench.preparing.outputs import open_ledger_output, open_manifest_output
 from obo_bench.programbench.preparing.preparation import Preparation
+from obo_bench.programbench.preparing.run_claim import refuse_foreign_run
 from obo_bench.programbench.selection import Selector, select
 
 
@@ -27,7 +26,7 @@ def pass_gates(session: Session, options: PrepareOptions, reporter: Reporter) ->
     declare(session, options.repo_dir, options.settings_path, named=options.settings_named, solve_model=None)
     instance = _instance(session, options)
     instruction = read_instruction(options.instruction_file)
-    _refuse_foreign_run(options)
+    refuse_foreign_run(options)
     also = open_ledger_output(options)
     open_manifest_output(session, options)
     engine = connect_engine()
@@ -59,16 +58,3 @@ def _engine_facts(session: Session, options: PrepareOptions, engine: Engine) -> 
     if options.evaluate:
         preflight_evaluator(evaluator_environment(engine, os.environ))
     return nonce
-
-
-def _refuse_foreign_run(options: PrepareOptions) -> None:
-    """A run of another command keeps its own account of its instances, and may be solving one at this moment."""
-    manifest = options.run / MANIFEST_NAME
-    if not manifest.is_symlink() and not manifest.exists():
-        return
-    raise PreflightRefused(
-        "resume_config_mismatch",
-        f"{str(options.run)!r} is a run of its own ({MANIFEST_NAME} is there): its instances are not prepared by hand",
-        evidence={"key": "run_root", "manifest": str(manifest)},
-        remedy="choose another --run-id",
-    )

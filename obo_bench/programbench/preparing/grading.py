@@ -1,8 +1,10 @@
 """The official evaluation of one prepared submission: the same code as `run --eval`, for this instance alone."""
 
 import os
+from contextlib import ExitStack
 
 from obo_bench.core.ledger import LEDGER_NAME, Row, latest_rows
+from obo_bench.core.refusals import PreflightRefused
 from obo_bench.engine.cleanroom_spec import NONCE_LABEL, RUN_LABEL
 from obo_bench.engine.leftovers import EVALUATOR, ROLE_LABEL
 from obo_bench.programbench.context import evaluator_environment
@@ -13,6 +15,7 @@ from obo_bench.programbench.evaluation.evaluator_settings import INSTANCE_LIMIT_
 from obo_bench.programbench.evaluation.graded_rows import grade_totals, graded_row
 from obo_bench.programbench.instances import is_instance_id
 from obo_bench.programbench.preparing.preparation import Preparation
+from obo_bench.programbench.preparing.run_claim import claimed_run
 
 EVAL_FAILED = "official_eval_failed"
 
@@ -20,8 +23,20 @@ EVAL_FAILED = "official_eval_failed"
 def grade_submission(preparation: Preparation, row: Row) -> Row:
     """Grade the submission of a row and append the row that says so; returns that.
 
-    It is `failed` (`official_eval_failed`) where there is no official verdict; the submission is as it was.
+    It is `failed` (`official_eval_failed`) where there is no official verdict; the submission is as it was. The run is
+    held meanwhile: the evaluation writes the grades of all its instances.
     """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(claimed_run(preparation.options, preparation.session.invocation, preparation.reporter))
+        except PreflightRefused as refusal:
+            refusal.settle()
+            preparation.session.manifest.extra.official_eval_status = "error"
+            return _failed(preparation, row, f"there was no official evaluation: {refusal.message}")
+        return _graded(preparation, row)
+
+
+def _graded(preparation: Preparation, row: Row) -> Row:
     outcome = _evaluate(preparation, row)
     manifest, grade = preparation.session.manifest, outcome.summary.instances[row.instance_id]
     failed = outcome.status != "completed" or bool(outcome.ungraded_submissions)
@@ -30,9 +45,12 @@ def grade_submission(preparation: Preparation, row: Row) -> Row:
     manifest.extra.grades = grade_totals(preparation.options.run, outcome.summary)
     graded = graded_row(row, grade)
     if failed:
-        error = f"the official evaluation ended as {outcome.status}: {grade.reason}"
-        graded = graded.model_copy(update={"status": "failed", "reason_code": EVAL_FAILED, "error": error})
+        return _failed(preparation, graded, f"the official evaluation ended as {outcome.status}: {grade.reason}")
     return preparation.append(graded)
+
+
+def _failed(preparation: Preparation, row: Row, error: str) -> Row:
+    return preparation.append(row.model_copy(update={"status": "failed", "reason_code": EVAL_FAILED, "error": error}))
 
 
 def _evaluate(preparation: Preparation, row: Row) -> EvaluationOutcome:

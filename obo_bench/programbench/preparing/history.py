@@ -4,18 +4,24 @@ An existing repository may be the work of an agent, whose configuration could na
 command that reads the work tree is ever run with it.
 """
 
+import os
 import shutil
 import stat
+import tempfile
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from obo_bench.core.git import GitUnavailable, ask_git, check, git
 from obo_bench.programbench.packaging.collection_rules import GIT_NAME
+from obo_bench.programbench.preparing.foreign_directory import held_directory, read_file, replace_file
 from obo_bench.programbench.preparing.preparation import Blocked
 from obo_bench.programbench.preparing.reference import FAILED
 from obo_bench.programbench.solving.workspace import PROVIDED, REFERENCE
 
 PARTIAL = ".obo-bench-git"
 """The repository while it is made; what a killed invocation leaves of it is made afresh."""
+_LARGEST = 1 << 20
+"""Bytes of a file of a repository's settings that are read."""
 _IDENTITY = {"user.name": "agent", "user.email": "agent@localhost"}
 _IGNORED = (f"/{REFERENCE}", f"/{PROVIDED}")
 # Another owner is no danger to commands that run nothing of the repository.
@@ -73,27 +79,48 @@ def _complete(workspace: Path, place: Path) -> None:
         raise Blocked(
             FAILED, f"the git repository in {str(workspace)!r} has no commit: commit there, or move {GIT_NAME!r} away"
         )
-    _complete_identity(workspace, place / "config")
-    _complete_exclude(place / "info")
+    with held_directory(place) as git_directory:
+        _complete_identity(workspace, git_directory)
+        _complete_exclude(git_directory)
 
 
-def _complete_identity(workspace: Path, config: Path) -> None:
-    """A link would make git write to wherever it leads."""
-    if not stat.S_ISREG(config.lstat().st_mode):
-        raise Blocked(FAILED, f"{str(config)!r} is no regular file: move {GIT_NAME!r} away")
-    for name, value in _IDENTITY.items():
-        if ask_git(workspace, [["config", "--file", str(config), "--get", name]])[0].status != 0:
-            check(ask_git(workspace, [["config", "--file", str(config), name, value]])[0])
+def _complete_identity(workspace: Path, git_directory: int) -> None:
+    """Let git work on a copy: it would write to wherever a link leads that has meanwhile come into the file's place."""
+    try:
+        before = read_file(git_directory, "config", _LARGEST)
+    except OSError as error:
+        raise Blocked(
+            FAILED, f"{str(workspace / GIT_NAME / 'config')!r} is no regular file of a usual size: {error}"
+        ) from error
+    with tempfile.TemporaryDirectory() as private:
+        config = Path(private, "config")
+        config.write_bytes(before)
+        for name, value in _IDENTITY.items():
+            if ask_git(config.parent, [["config", "--file", str(config), "--get", name]])[0].status != 0:
+                check(ask_git(config.parent, [["config", "--file", str(config), name, value]])[0])
+        after = config.read_bytes()
+    if after != before:
+        replace_file(git_directory, "config", after)
 
 
-def _complete_exclude(info: Path) -> None:
+def _complete_exclude(git_directory: int) -> None:
     """Keep the reference out of the agent's own commits, where the repository lets it be said."""
-    exclude = info / "exclude"
-    if info.is_symlink() or exclude.is_symlink() or (exclude.exists() and not exclude.is_file()):
-        return
-    info.mkdir(exist_ok=True)
-    text = exclude.read_text("utf-8", "surrogateescape") if exclude.exists() else ""
-    missing = [line for line in _IGNORED if line not in text.splitlines()]
-    if missing:
-        start = text if not text or text.endswith("\n") else f"{text}\n"
-        exclude.write_text(start + "".join(f"{line}\n" for line in missing), "utf-8", "surrogateescape")
+    with suppress(FileExistsError):
+        os.mkdir("info", dir_fd=git_directory)
+    with ExitStack() as stack:
+        try:
+            info = stack.enter_context(held_directory("info", git_directory))
+            before = _exclude(info)
+        except OSError:
+            return
+        missing = [line for line in _IGNORED if line.encode() not in before.splitlines()]
+        if missing:
+            start = before if not before or before.endswith(b"\n") else before + b"\n"
+            replace_file(info, "exclude", start + "".join(f"{line}\n" for line in missing).encode())
+
+
+def _exclude(info: int) -> bytes:
+    try:
+        return read_file(info, "exclude", _LARGEST)
+    except FileNotFoundError:
+        return b""

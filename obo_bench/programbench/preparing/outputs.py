@@ -11,9 +11,9 @@ from typing import Any
 from obo_bench.core import ending
 from obo_bench.core.files import PRIVATE_FILE, json_bytes, read_json_object, write_bytes
 from obo_bench.core.ledger import LEDGER_NAME
-from obo_bench.core.manifest import MANIFEST_NAME
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.session import Session
 from obo_bench.programbench.preparing.options import COMMAND, PrepareOptions
 
@@ -89,6 +89,8 @@ def _write(target: Path, document: dict[str, Any]) -> None:
 def _check(target: Path, options: PrepareOptions, *, forbidden_name: str) -> None:
     if target.is_relative_to(options.run.resolve()) or any(_is_run(place) for place in target.parents):
         raise OSError("it lies in a run, where nothing but the run's own files may be")
+    if target.is_relative_to(options.workspace.resolve()):
+        raise OSError("it lies in the workspace, and would be handed in with the submission")
     if target.name == forbidden_name:
         raise OSError("the name is that of another file of a run")
     if target.exists() and not stat.S_ISREG(target.stat().st_mode):

@@ -8,11 +8,11 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.engine.cleanroom_spec import INSTANCE_LABEL, NONCE_LABEL, RUN_LABEL
 from obo_bench.engine.daemon import Engine
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.context import IMAGE_TAG
 from obo_bench.programbench.instances import Instance
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.preparing.options import PrepareOptions
-from obo_bench.programbench.rows import BENCHMARK
 from obo_bench.programbench.solving.endings import last_ending
 
 

@@ -4,15 +4,15 @@ It submits nothing to any server, and the container is the operator's: it is loo
 """
 
 import contextlib
-import platform
 from typing import TYPE_CHECKING
 
-from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ledger import LedgerUnwritable, Row
 from obo_bench.core.refusals import ExitCode, PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
+from obo_bench.core.showing import Showing
+from obo_bench.programbench.harness import base_harness
 from obo_bench.programbench.packaging.collection_rules import CollectionRules
 from obo_bench.programbench.preparing.options import COMMAND, PrepareOptions, PrepareResult
 from obo_bench.programbench.preparing.outputs import copy_manifest
@@ -28,9 +28,7 @@ def prepare_submission(options: PrepareOptions, reporter: Reporter) -> PrepareRe
     """
     CollectionRules.protecting(options.protected_paths)
     try:
-        with benchmark_session(admission(options)) as session:
-            if session.left_behind:
-                reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
+        with benchmark_session(admission(options)) as session, Showing(session, reporter):
             return _body(session, options, reporter)
     finally:
         copy_manifest(options, reporter)
@@ -65,8 +63,7 @@ def admission(options: PrepareOptions) -> AdmissionRequest:
             },
         },
         harness={
-            "obo_bench": __version__,
-            "python": platform.python_version(),
+            **base_harness(),
             "workspace": str(options.workspace),
             "instruction_file": str(options.instruction_file),
             "container_name": options.container_name,

@@ -6,6 +6,7 @@ may be run but not read.
 """
 
 import hashlib
+import os
 import shutil
 import stat
 from collections.abc import Iterator
@@ -103,19 +104,60 @@ def _move(workspace: Path, original: ReferenceTraces | None, found: FoundContain
         raise Blocked(FAILED, f"{str(workspace)!r} has neither {REFERENCE!r} nor {PROVIDED!r}: {_remedy(found)}")
     if kind != stat.S_IFREG:
         raise Blocked(FAILED, f"{REFERENCE!r} is missing, and {PROVIDED!r} is {_named(kind)}: {_remedy(found)}")
-    before = provided.lstat()
-    if original is None or not _is_program(found.container, PROVIDED, original):
-        why = "the image has none to compare with" if original is None else "its bytes are not those of the image's"
-        raise Blocked(
-            FAILED, f"{REFERENCE!r} is missing, and {PROVIDED!r} is not proven to be it ({why}): {_remedy(found)}"
-        )
+    with _held(provided) as descriptor:
+        before = os.fstat(descriptor)
+        original = _proven(original, found)
+        mode = 0o555 if bytes.fromhex(original.beginning).startswith(b"#!") else 0o111
+        make_reference(workspace, descriptor, before, mode)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[int]:
+    """Yield a descriptor of what has the name now, be it a link: it need not be readable for us."""
+    descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _proven(original: ReferenceTraces | None, found: FoundContainer) -> ReferenceTraces:
+    if original is not None and _is_program(found.container, PROVIDED, original):
+        return original
+    why = "the image has none to compare with" if original is None else "its bytes are not those of the image's"
+    raise Blocked(
+        FAILED, f"{REFERENCE!r} is missing, and {PROVIDED!r} is not proven to be it ({why}): {_remedy(found)}"
+    )
+
+
+def make_reference(workspace: Path, descriptor: int, before: os.stat_result, mode: int) -> None:
+    """Give the file that was looked at, and no other that has come into its place, the reference's mode and name.
+
+    Raises Blocked, and OSError.
+    """
+    provided, reference = workspace / PROVIDED, workspace / REFERENCE
+    if not stat.S_ISREG(before.st_mode):
+        raise _changed()
     # The mode first: a kill in between leaves what the next invocation recognises again.
-    mode = 0o555 if bytes.fromhex(original.beginning).startswith(b"#!") else 0o111
     if stat.S_IMODE(before.st_mode) != mode:
-        provided.chmod(mode)
-    if (provided.lstat().st_ino, provided.lstat().st_mtime_ns) != (before.st_ino, before.st_mtime_ns):
-        raise Blocked(FAILED, f"{PROVIDED!r} was changed while it was looked at: end what works there, then try again")
-    provided.rename(workspace / REFERENCE)
+        Path(f"/proc/self/fd/{descriptor}").chmod(mode)
+    if not _is_same(provided, before):
+        raise _changed()
+    provided.rename(reference)
+    if not _is_same(reference, before):
+        # It was exchanged between the look and the move; a link, unlike a rename, replaces nothing.
+        os.link(reference, provided, follow_symlinks=False)
+        reference.unlink()
+        raise _changed()
+
+
+def _is_same(path: Path, before: os.stat_result) -> bool:
+    now = path.lstat()
+    return os.path.samestat(now, before) and now.st_mtime_ns == before.st_mtime_ns
+
+
+def _changed() -> Blocked:
+    return Blocked(FAILED, f"{PROVIDED!r} was changed while it was looked at: end what works there, then try again")
 
 
 def _examine(preparation: Preparation, kind: int, original: ReferenceTraces | None, found: FoundContainer) -> str:
