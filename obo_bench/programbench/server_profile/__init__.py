@@ -1,0 +1,1 @@
+"""The recommended settings of a server that is benchmarked, and how they get into its settings file."""
