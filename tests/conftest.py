@@ -11,15 +11,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.reporter import SilentReporter
+from obo_bench.core.variables import is_option_variable
 from obo_bench.practice.main_job import practice_environment
 from obo_bench.practice.seed import make_seed_checkout
 from obo_bench.practice.standin import StandIn, StandInConfig
+from tests.answer_check import check_answer
+from tests.submission_trees import make_destination, make_workspace
+
+if TYPE_CHECKING:
+    from obo_bench.engine.daemon import Engine
 
 REQUIRE_DOCKER = "OBO_BENCH_TEST_REQUIRE_DOCKER"
 
@@ -31,6 +37,12 @@ def docker_trouble() -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return "" if done.returncode == 0 else done.stderr.decode("utf-8", "replace").strip()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that need an engine: they take longest, and no worker should be left alone with one."""
+    with_engine = {item.path for item in items if item.get_closest_marker("docker")}
+    items.sort(key=lambda item: item.path not in with_engine)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -45,7 +57,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def _private_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads the operator's settings or writes beside somebody's checkout."""
     for name in list(os.environ):
-        if name.startswith(("OUROBOROS_", "OBO_ALLOW", "GIT_")):
+        if name.startswith(("OUROBOROS_", "OBO_ALLOW", "GIT_")) or is_option_variable(name):
             monkeypatch.delenv(name)
     monkeypatch.setenv("OUROBOROS_BENCH_RUNS_ROOT", str(tmp_path_factory.mktemp("bench_runs")))
 
@@ -63,6 +75,7 @@ class Done:
         """The answer of a command that was given --json."""
         value = json.loads(self.stdout)
         assert isinstance(value, dict)
+        check_answer(value)
         return value
 
     @property
@@ -132,6 +145,28 @@ def serve(checkout: Path, tmp_path: Path) -> Iterator[Callable[..., str]]:
     yield start
     for standin in running:
         standin.stop()
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A workspace with sources in it."""
+    return make_workspace(tmp_path)
+
+
+@pytest.fixture
+def destination(tmp_path: Path) -> Path:
+    """Where its archive goes."""
+    return make_destination(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator["Engine"]:
+    """The real engine, through the product's own client."""
+    from obo_bench.engine.daemon import connect_engine
+
+    made = connect_engine()
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="session")

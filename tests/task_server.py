@@ -21,6 +21,7 @@ class TaskServer:
         self.live: set[str] = set()
         self.cancelled: list[str] = []
         self.state: dict[str, Any] = {"budget_limit": 10.0, "spent_usd": 0.0}
+        self.version = "6.75.0"
         self.url = ""
 
     def put(self, task_id: str, status: str, **fields: Any) -> None:
@@ -29,6 +30,8 @@ class TaskServer:
             self.live.add(task_id)
 
     def get(self, path: str) -> tuple[int, Record]:
+        if path == "/api/health":
+            return 200, {"runtime_version": self.version}
         if path == "/api/state":
             return 200, self.state
         if path == "/api/tasks":

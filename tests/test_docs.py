@@ -19,6 +19,7 @@ import obo_bench
 from obo_bench.cli.app import app
 from obo_bench.cli.reasons import vocabulary
 from obo_bench.cli.shell import ATTEST_KEYS
+from obo_bench.cli.variables import HISTORICAL
 from obo_bench.core.refusals import ExitCode
 from tests.conftest import obo
 from tests.test_layers import command_names
@@ -126,6 +127,7 @@ def test_every_variable_that_the_code_reads_is_described() -> None:
         for name in ENVIRONMENT.findall(module.read_text("utf-8"))
         if not name.startswith("GIT_") and name not in {"PATH", "PYTHONPATH"}
     }
+    used |= set(HISTORICAL.values())
     assert {"OUROBOROS_REPO_DIR", "OBO_ALLOW_EVOLVED_VOLUME", "DOCKER_HOST"} <= used
     assert {name for name in used if f"`{name}`" not in README} == set()
 

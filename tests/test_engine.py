@@ -86,13 +86,6 @@ def test_why_a_pull_failed(text: str, reason: str) -> None:
     assert pull_failure(text) == reason
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    made = connect_engine()
-    yield made
-    made.close()
-
-
 @contextmanager
 def registry(status: int, body: dict[str, object]) -> Iterator[str]:
     """A registry on loopback that gives one answer to every question about images."""

@@ -1,5 +1,6 @@
 """Documents are replaced whole, for the operator alone, and never through a link."""
 
+import contextlib
 import json
 import os
 import signal
@@ -8,11 +9,21 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from obo_bench.core.files import make_private_directory, read_json_object, write_bytes, write_json
+from obo_bench.core.documents import UnreadableDocument, read_document
+from obo_bench.core.files import (
+    LARGEST_DOCUMENT,
+    make_private_directory,
+    read_json_object,
+    sha256_file,
+    write_bytes,
+    write_json,
+)
+from obo_bench.core.host_load import HostLoad
 
 
 def mode(path: Path) -> int:
@@ -102,3 +113,25 @@ def test_writers_of_the_same_document_do_not_mix(tmp_path: Path) -> None:
         if path.exists():
             assert len(set(json.loads(path.read_text()))) == 1
     assert [found.name for found in tmp_path.iterdir()] == ["document.json"]
+
+
+@pytest.mark.parametrize("read", [read_json_object, sha256_file, lambda path: read_document(HostLoad, path)])
+def test_a_fifo_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    os.mkfifo(tmp_path / "fifo")
+
+    def ask() -> None:
+        with contextlib.suppress(OSError, UnreadableDocument):
+            read(tmp_path / "fifo")
+
+    reader = threading.Thread(target=ask, daemon=True)
+    reader.start()
+    reader.join(timeout=20)
+    assert not reader.is_alive()
+
+
+def test_a_document_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as stream:
+        stream.truncate(LARGEST_DOCUMENT + 1)
+    assert read_json_object(tmp_path / "huge") is None
+    with pytest.raises(UnreadableDocument, match="larger than"):
+        read_document(HostLoad, tmp_path / "huge")

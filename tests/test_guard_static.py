@@ -117,6 +117,7 @@ DETOURS = {
     "nested import": "if len('x'):\n import docker",
     "renamed import": "import os.path as p\np.exists('x')",
     "patched attribute": "import os\nos.sep = '/'",
+    "completion": "import typer\ntyper.Option(autocompletion=open('x'))",
     "frames": "import sys\nsys._getframe().f_builtins['open']('x')",
     "mro": "().__class__.__mro__[1].__subclasses__()",
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from obo_bench.core.files import sha256_file
 from obo_bench.engine import seed_source
 from obo_bench.engine.daemon import Engine, connect_engine
 from obo_bench.programbench.packaging.submission import package_workspace
@@ -79,6 +80,19 @@ def test_what_is_no_file_stays_out_and_links_stay_links(
     assert stat.S_IMODE((workspace / "setuid").stat().st_mode) == 0o755
     assert (workspace / "closed" / "file").read_text() == "x\n"
     assert all(entry.lstat().st_uid == os.geteuid() for entry in workspace.rglob("*"))
+
+
+def test_a_reference_that_is_another_name_of_an_earlier_file_is_found(
+    engine: Engine, image: Callable[[str], str], tmp_path: Path
+) -> None:
+    linked = image("cd /workspace; ln executable aaa; ln executable zzz")
+    place = tmp_path / "place"
+    place.mkdir()
+    with private_scratch(place) as scratch:
+        seeded = seed_workspace(engine, linked, place / "workspace", scratch, LABELS, None)
+    assert sha256_file(place / "workspace" / "reference_executable") == seeded.reference.sha256
+    assert sha256_file(place / "workspace" / "aaa") == seeded.reference.sha256
+    assert not (place / "workspace" / "executable").exists()
 
 
 def test_the_seeded_tree_can_be_packaged_and_its_links_do_not_lead_out(

@@ -98,13 +98,14 @@ class Unready(Server):
         return not closed.is_set()
 
 
-class Heard:
+class Heard(SilentReporter):
     """What an operator is told."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def event(self, text: str, _: str = "") -> None:
+    def event(self, text: str, subject: str = "") -> None:
+        del subject
         self.lines.append(text)
 
 

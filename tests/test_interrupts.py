@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from obo_bench.cli.going_on import how_to_go_on, resuming
+from obo_bench.cli.going_on import how_to_go_on
 from obo_bench.practice.standin.faults import parse_fault
+from obo_bench.programbench.leftovers.resuming import resuming
 from tests.conftest import obo
 from tests.image_registry import serving
 from tests.test_run import IID, Bench, assert_solved, until

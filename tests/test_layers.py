@@ -20,8 +20,9 @@ BELOW = {
     "gateway": {"core", "gateway"},
     "engine": {"core", "engine"},
     "programbench": {"core", "gateway", "engine", "programbench"},
+    "report": {"core", "gateway", "engine", "programbench", "report"},
     "practice": {"core", "gateway", "engine", "programbench", "practice"},
-    "cli": {"core", "gateway", "engine", "programbench", "practice", "cli"},
+    "cli": {"core", "gateway", "engine", "programbench", "practice", "report", "cli"},
 }
 FOREIGN_TO_CORE = {"typer", "docker", "httpx", "programbench", "rich"}
 

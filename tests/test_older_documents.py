@@ -21,7 +21,7 @@ from obo_bench.core.manifest import Extra, RunManifest
 from obo_bench.core.redact import Redactor
 from obo_bench.core.wire_format import LaterWord
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
-from obo_bench.programbench.formats import FORMATS
+from obo_bench.report.wire_formats import FORMATS
 from tests.wire_examples import LATER_WORD, NOT_UNICODE, closed_vocabularies, of_model
 
 OLDER = Path(__file__).parent / "data" / "older"

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from obo_bench.__main__ import main
-from obo_bench.cli.reasons import WIDTH, vocabulary
+from obo_bench.cli.reasons import WIDTH, row_vocabulary, vocabulary
 from obo_bench.cli.registry import command_of
+from obo_bench.core.refusal_meanings import MEANINGS
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, REASONS, STAGE_EXIT_CODES
 from tests.conftest import obo
 
@@ -23,8 +24,10 @@ def test_the_vocabulary_is_the_whole_table() -> None:
             "exit_code": int(STAGE_EXIT_CODES[reason.stage]),
             "waived_by": reason.waiver or None,
             "campaign_fatal": name in CAMPAIGN_FATAL_PROVENANCE_REASONS,
+            "meaning": MEANINGS[name],
             "remedy": reason.remedy,
         }
+    assert list(MEANINGS) == list(REASONS)
 
 
 def test_the_json_answer_holds_the_list() -> None:
@@ -32,7 +35,7 @@ def test_the_json_answer_holds_the_list() -> None:
     assert done.status == 0
     assert done.envelope["command"] == "reasons"
     assert done.envelope["outcome"] == "completed"
-    assert done.envelope["result"]["reasons"] == vocabulary()
+    assert done.envelope["result"] == {"reasons": vocabulary(), "row_reasons": row_vocabulary()}
 
 
 @pytest.mark.parametrize("columns", [None, "40", "300"])
@@ -45,7 +48,10 @@ def test_the_text_tells_everything_within_eighty_columns(columns: str | None) ->
     for name, reason in REASONS.items():
         waiver = f" waived by {reason.waiver}" if reason.waiver else ""
         mark = "* " if name in CAMPAIGN_FATAL_PROVENANCE_REASONS else " "
-        assert f"{mark}{name}{waiver} {reason.remedy}" in spoken
+        assert f"{mark}{name}{waiver} {MEANINGS[name]} -> {reason.remedy}" in spoken
+    for row in row_vocabulary():
+        remedy = f" -> {row['remedy']}" if row["remedy"] else ""
+        assert f" {row['reason']} {row['meaning']}{remedy} => {row['resume']}" in spoken
     for stage, code in STAGE_EXIT_CODES.items():
         assert lines.count(f"{stage.value} (exit status {int(code)})") == 1
 

@@ -15,10 +15,11 @@ import pytest
 from obo_bench.engine import seed_source
 from obo_bench.engine.cleanroom import Cleanroom, operator_user, remove_cleanroom
 from obo_bench.engine.cleanroom_spec import CleanroomSpec
-from obo_bench.engine.daemon import Engine, connect_engine
+from obo_bench.engine.daemon import Engine
 from obo_bench.engine.seed_source import REFERENCE_MOUNT
 from obo_bench.programbench.solving import room
 from obo_bench.programbench.solving.workspace import REFERENCE, private_scratch, seed_workspace
+from tests.conftest import git
 from tests.made_images import committed_image
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]
@@ -34,13 +35,6 @@ FAIL_ON_EVERYTHING = {
     "process_vm_readv", "core dump",
 }  # fmt: skip
 """What a cleanroom refuses whatever it aims at, or what depends on the host's settings."""
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    made = connect_engine()
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +105,22 @@ def test_a_script_must_be_readable_and_so_is_protected_by_policy_only(engine: En
     assert found.stdout == b"hello\n"
 
 
+def test_what_the_reference_writes_where_it_is_started_stays_out_of_the_workspace(
+    engine: Engine, spec: CleanroomSpec, tmp_path: Path
+) -> None:
+    script = r"cd /workspace; rm -f executable; printf '#!/bin/sh\necho x >left\n' >executable; chmod 111 executable"
+    name, workspace = f"{NAME}-writes", tmp_path / "x" / "workspace"
+    context = SimpleNamespace(engine=engine, images={"x": {}}, at=lambda *_: None)
+    with committed_image(engine, IMAGE, script) as image:
+        engine.client.volumes.create(name, labels=LABELS)
+        here = replace(spec, name=name, workspace=workspace, reference_volume=name, image=image, image_id=image)
+        try:
+            room._seed_and_start(cast("Any", context), "x", here)
+        finally:
+            remove_cleanroom(engine, name, name, LABELS)
+    assert git(workspace, "status", "--porcelain", "--ignored") == f"!! {REFERENCE}"
+
+
 def test_where_permissions_do_not_hold_the_run_goes_on_with_policy_and_says_so(
     engine: Engine, spec: CleanroomSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +137,7 @@ def test_where_permissions_do_not_hold_the_run_goes_on_with_policy_and_says_so(
         engine=engine,
         reporter=SimpleNamespace(event=lambda text, _: told.append(text)),
         images={"x": {"id": "sha256:0"}},
+        at=lambda *_: None,
     )
     name = f"{NAME}-policy"
     workspace = tmp_path / "x" / "workspace"

@@ -222,7 +222,7 @@ def test_no_canary_is_on_disk_or_screen_or_containers(talkative: Bench, proxy: t
     status, shown, spy = run(talkative, url, "--eval")
     assert status == 0, shown
     assert any(echoing.sent), "the server was sent no password"
-    logs = [path.read_text() for path in talkative.root.glob("eval/*/eval.std*.log")]
+    logs = [path.read_text() for path in (talkative.root / "eval").rglob("practice__*.std*.log")]
     assert [text for text in logs if "environment:" in text], "the evaluator did not talk"
     assert_clean(talkative, shown, spy)
 

@@ -19,7 +19,7 @@ from obo_bench.core.ledger import Ledger, Row
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.redact import Redactor
 from obo_bench.core.wire_format import WireModel
-from obo_bench.programbench.formats import FORMATS
+from obo_bench.report.wire_formats import FORMATS
 from tests.conftest import git, obo
 from tests.wire_examples import NOT_UNICODE, TEXT, of_model
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from obo_bench.cli import registry, shell
+from obo_bench.cli import registry, shell, variables
 from obo_bench.core import ending
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
@@ -25,8 +25,8 @@ _state: dict[str, Any] = {}
 def begin(arguments: Sequence[str]) -> None:
     """Forget earlier answers; what form is wanted is known even when the arguments cannot be parsed."""
     command = registry.command_of(arguments)
-    form = "json" if "--json" in arguments else "line"
-    if "--shell" in arguments and command in registry.SHELL:
+    form = "json" if "--json" in arguments or variables.is_on("--json") else "line"
+    if ("--shell" in arguments or variables.is_on("--shell")) and command in registry.SHELL:
         form = "shell"
     _state.clear()
     _state.update(form=form, command=command, result={}, line="", variables=None, given=False)
@@ -51,6 +51,17 @@ def say(text: str) -> None:
         sys.stderr.flush()
     except (OSError, ValueError):
         return
+
+
+def hush() -> None:
+    """Say nothing more but why it ended: -q."""
+    _state["quiet"] = True
+
+
+def tell(text: str) -> None:
+    """Tell the operator a result or a hint on stderr, unless -q."""
+    if not _state.get("quiet"):
+        say(text)
 
 
 def finish(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> None:

@@ -13,13 +13,15 @@ from urllib.parse import urlsplit
 
 import typer
 
+from obo_bench.cli import answer, completion
+from obo_bench.cli.seen import OperatorDisplay
 from obo_bench.core.refusals import UsageError
-from obo_bench.core.reporter import PlainReporter, Reporter, SilentReporter
+from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import check_run_id, new_run_id, runs_root
 from obo_bench.programbench.admission.settings import settings_location
 
 
-def _text(value: str) -> str:
+def text(value: str) -> str:
     """Refuse the empty value of a script's unset variable: it would silently ask for less."""
     if not value:
         raise typer.BadParameter("it is empty: give a value, or leave the option out")
@@ -28,14 +30,13 @@ def _text(value: str) -> str:
 
 def named_path(value: str) -> Path:
     """Return a path as it was written; refuses the empty one, which would mean the current directory."""
-    return Path(_text(value))
+    return Path(text(value))
 
 
 RepoDir = Annotated[
     Path | None,
     typer.Option(
         "--repo-dir",
-        envvar="OUROBOROS_REPO_DIR",
         parser=named_path,
         metavar="<path>",
         help="Checkout that the server runs from. Default: the current one.",
@@ -46,7 +47,7 @@ SolveModel = Annotated[
     str | None,
     typer.Option(
         "--solve-model",
-        parser=_text,
+        parser=text,
         metavar="<str>",
         help="Model that must solve; refused if settings or server say another.",
     ),
@@ -57,17 +58,20 @@ SettingsPath = Annotated[
         "--settings-path",
         parser=named_path,
         metavar="<path>",
-        help="The server's settings.json (environment: OUROBOROS_SETTINGS_PATH).",
+        help="The server's settings.json. Default: in OUROBOROS_DATA_DIR, else in data/ beside the checkout.",
     ),
 ]
-RunId = Annotated[str | None, typer.Option("--run-id", help="Name of the run; give it again to resume.")]
+RunId = Annotated[
+    str | None,
+    typer.Option("--run-id", help="Name of the run; give it again to resume.", autocompletion=completion.run_ids),
+]
 RunsRoot = Annotated[
     Path | None,
     typer.Option(
         "--runs-root",
         parser=named_path,
         metavar="<path>",
-        help="Where runs are kept (environment: OUROBOROS_BENCH_RUNS_ROOT).",
+        help="Where runs are kept. Default: bench_runs/ beside the checkout.",
     ),
 ]
 AllowDirtySeed = Annotated[
@@ -76,12 +80,12 @@ AllowDirtySeed = Annotated[
 Expect = Annotated[
     str | None,
     typer.Option(
-        "--expect", parser=_text, metavar="<str>", help="Commit prefix or VERSION that the checkout must have."
+        "--expect", parser=text, metavar="<str>", help="Commit prefix or VERSION that the checkout must have."
     ),
 ]
 ExpectedVersion = Annotated[
     str | None,
-    typer.Option("--expected-version", parser=_text, metavar="<str>", help="Version the server must run."),
+    typer.Option("--expected-version", parser=text, metavar="<str>", help="Version the server must run."),
 ]
 SeedCommit = Annotated[
     str | None,
@@ -104,7 +108,8 @@ PinDigests = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Nothing on stderr but why it ended.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Tell every phase and every look at a task, too.")]
 
 
 def checkout(named: Path | None) -> Path:
@@ -169,6 +174,10 @@ def finite(flag: str, value: float) -> float:
     return value
 
 
-def reporter(*, quiet: bool) -> Reporter:
-    """Return where progress goes."""
-    return SilentReporter() if quiet else PlainReporter()
+def reporter(*, quiet: bool, verbose: bool = False) -> Reporter:
+    """Return where progress goes: a board on a terminal, else lines; nowhere with -q. Raises UsageError for -q -v."""
+    if quiet and verbose:
+        raise UsageError("-q and -v exclude each other: give one of them")
+    if quiet:
+        answer.hush()
+    return OperatorDisplay(quiet=quiet, verbose=verbose)

@@ -14,7 +14,7 @@ from obo_bench.gateway import DEFAULT_URL
 if TYPE_CHECKING:
     from obo_bench.programbench.attest import AttestOptions
 
-_WITH_EXPLAIN = frozenset({"explain_override", "json_", "shell", "quiet"})
+_WITH_EXPLAIN = frozenset({"explain_override", "json_", "shell", "quiet", "verbose"})
 
 
 def attest(
@@ -46,6 +46,7 @@ def attest(
         ),
     ] = False,
     quiet: arguments.Quiet = False,
+    verbose: arguments.Verbose = False,
 ) -> None:
     """Check the checkout, its line of descent, the live server and its settings as a run would; spend nothing.
 
@@ -81,7 +82,7 @@ def attest(
         require_ready=require_ready,
         output=output.absolute() if output else None,
     )
-    _attest(options, arguments.reporter(quiet=quiet), quiet=quiet)
+    _attest(options, arguments.reporter(quiet=quiet, verbose=verbose), quiet=quiet)
 
 
 def register(app: typer.Typer) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.cli import answer, arguments, completion, recorded_runs
 from obo_bench.core.refusals import ExitCode
 
 if TYPE_CHECKING:
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 def cancel(
-    run: Annotated[str, typer.Argument(metavar="RUN", help=recorded_runs.RUN_HELP)],
-    instance_id: Annotated[list[str] | None, typer.Option(help="Only this instance; repeatable.")] = None,
+    run: Annotated[str, typer.Argument(metavar="RUN", help=recorded_runs.RUN_HELP, autocompletion=completion.run_ids)],
+    instance_id: Annotated[
+        list[str] | None, typer.Option(help="Only this instance; repeatable.", autocompletion=completion.instance_ids)
+    ] = None,
     ouroboros_url: recorded_runs.ServerUrl = None,
     runs_root: arguments.RunsRoot = None,
     json_: arguments.Json = False,
@@ -29,17 +31,16 @@ def cancel(
     without `--retry cancelled_by_operator`. What the agent has finished meanwhile is kept: resume to package it.
     """
     del json_  # read from the command line itself, so that usage errors obey it too
+    from obo_bench.programbench.leftovers.answers import CancelAnswer, CancelledRow
     from obo_bench.programbench.leftovers.cancel import cancel_run
 
     address = arguments.address(ouroboros_url) if ouroboros_url is not None else None
     found = recorded_runs.named_run(run, recorded_runs.known_runs_root(runs_root, recorded_runs.implied_checkout()))
     instances = cancel_run(found, url=address, instance_ids=instance_id or (), reporter=arguments.reporter(quiet=quiet))
-    answer.say(_summary(instances, found.root.name))
-    answer.give(
-        "programbench cancel",
-        str(found.root),
-        {"run_root": str(found.root), "instances": [instance.document() for instance in instances]},
-    )
+    answer.tell(_summary(instances, found.root.name))
+    rows = [CancelledRow(**instance.document()) for instance in instances]
+    document = CancelAnswer(run_root=str(found.root), instances=rows)
+    answer.give("programbench cancel", str(found.root), document.document())
     if any(instance.trouble for instance in instances):
         raise typer.Exit(ExitCode.FAILED)
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, recorded_runs, selection_arguments
+from obo_bench.cli import answer, arguments, completion, recorded_runs, selection_arguments
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.programbench.evaluating.options import EvalOptions
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 def evaluate(
     run: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run's id, or any directory (with a slash in it, such as ./export).")
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A run's id, or any directory (with a slash in it, such as ./export).",
+            autocompletion=completion.run_ids,
+        ),
     ],
     workers: Annotated[int, typer.Option("-w", "--workers", min=1, help="Instances at a time.")] = 1,
     branch_workers: Annotated[
@@ -46,6 +51,7 @@ def evaluate(
     runs_root: arguments.RunsRoot = None,
     json_: arguments.Json = False,
     quiet: arguments.Quiet = False,
+    verbose: arguments.Verbose = False,
 ) -> None:
     """Grade submissions with the official evaluator: pass, fail or ungraded for each, never a guess.
 
@@ -71,7 +77,7 @@ def evaluate(
         force=force,
         pin_digests=arguments.absolute(pin_digests),
     )
-    _evaluate(options, arguments.reporter(quiet=quiet))
+    _evaluate(options, arguments.reporter(quiet=quiet, verbose=verbose))
 
 
 def register(app: typer.Typer) -> None:
@@ -85,25 +91,28 @@ def register(app: typer.Typer) -> None:
 
 
 def _evaluate(options: EvalOptions, reporter: Reporter) -> None:
-    from obo_bench.cli.grade_table import grade_answer, grade_lines
+    from obo_bench.cli.grade_table import grade_lines
+    from obo_bench.programbench.answers import eval_answer
     from obo_bench.programbench.evaluating.evaluate import evaluate_run
 
     result = evaluate_run(options, reporter)
-    answer.say("\n".join([*grade_lines(result.summary), *_notices(result)]))
-    selection = {
-        "selected": list(result.selected),
-        "ungraded_submissions": list(result.ungraded),
-        "submission_hashes": "ledger" if result.recorded else "taken_now",
-        "graded_in_another_image": list(result.other_images),
-    }
-    answer.give("programbench eval", str(options.run_root), {**grade_answer(result.summary), **selection})
+    answer.tell("\n".join([*grade_lines(result.summary), *_notices(result)]))
+    document = eval_answer(
+        result.summary,
+        selected=list(result.selected),
+        ungraded_submissions=list(result.ungraded),
+        submission_hashes="taken_now" if result.unvouched else "ledger",
+        graded_in_another_image=list(result.other_images),
+    )
+    answer.give("programbench eval", str(options.run_root), document.document())
 
 
 def _notices(result: "EvalResult") -> list[str]:
     """Return what an operator must not overlook."""
     lines = []
-    if not result.recorded:
-        lines.append("  no ledger vouches for the archives: their hashes were taken now")
+    if result.unvouched:
+        count = len(result.unvouched)
+        lines.append(f"  no ledger vouches for the archives of {count} instance(s): their hashes were taken now")
     if result.other_images:
         lines.append(f"  WARNING: graded in another image than solved in: {', '.join(result.other_images)}")
     if result.ungraded:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, recorded_runs, selection_arguments
+from obo_bench.cli import answer, arguments, completion, recorded_runs, selection_arguments
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.exporting.options import ExportOptions
-from obo_bench.programbench.rows import BENCHMARK
 from obo_bench.programbench.selection import Selector
 
 if TYPE_CHECKING:
@@ -22,9 +22,18 @@ _MOST_LINES = 20
 
 def export(
     source: Annotated[
-        str | None, typer.Option("--source", metavar="<run>", help="What to export: a run's id, or any directory.")
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="<run>",
+            help="What to export: a run's id, or any directory.",
+            autocompletion=completion.run_ids,
+        ),
     ] = None,
-    source_run_id: Annotated[str | None, typer.Option("--source-run-id", help="The run to export, by its id.")] = None,
+    source_run_id: Annotated[
+        str | None,
+        typer.Option("--source-run-id", help="The run to export, by its id.", autocompletion=completion.run_ids),
+    ] = None,
     dest: Annotated[
         Path | None,
         typer.Option("--dest", parser=arguments.named_path, metavar="<path>", help="Where to: a directory of its own."),
@@ -50,6 +59,7 @@ def export(
     runs_root: arguments.RunsRoot = None,
     json_: arguments.Json = False,
     quiet: arguments.Quiet = False,
+    verbose: arguments.Verbose = False,
 ) -> None:
     """Export verified submissions as a minimal tree that the official evaluator takes as it stands.
 
@@ -80,7 +90,7 @@ def export(
         overwrite=overwrite,
         leaderboard=leaderboard,
     )
-    _export(options, arguments.reporter(quiet=quiet))
+    _export(options, arguments.reporter(quiet=quiet, verbose=verbose))
 
 
 def register(app: typer.Typer) -> None:
@@ -97,7 +107,7 @@ def _export(options: ExportOptions, reporter: Reporter) -> None:
     from obo_bench.programbench.exporting.export import export_run
 
     document = export_run(options, reporter)
-    answer.say("\n".join(_lines(document)))
+    answer.tell("\n".join(_lines(document)))
     answer.give("programbench export", str(options.run_root), document.document())
 
 
@@ -106,7 +116,7 @@ def _lines(document: "ExportManifest") -> Iterable[str]:
     yield f"exported to {document.destination}: {document.totals}"
     if document.source.unverified_source:
         yield "  the source has no ledger: its archives were checked for being whole only"
-    told = [f"  {entry.instance_id}: {entry.status}: {entry.detail}" for entry in document.instances if entry.detail]
+    told = [f"  {entry.instance_id}: {entry.status}: {entry.detail}" for entry in document.told()]
     yield from told[:_MOST_LINES]
     if len(told) > _MOST_LINES:
         yield f"  and {len(told) - _MOST_LINES} more, all in export_manifest.json"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.cli import answer, arguments, completion, recorded_runs
 from obo_bench.core.refusals import UsageError
 from obo_bench.programbench.gating.options import DEFAULT_MIN_PAIRS, GateOptions, TaskSource
 
@@ -26,7 +26,7 @@ SmokeIds = Annotated[
 
 
 def gate(
-    run: Annotated[str, typer.Option("--run", metavar="RUN", help=_RUN_HELP)],
+    run: Annotated[str, typer.Option("--run", metavar="RUN", help=_RUN_HELP, autocompletion=completion.run_ids)],
     reference: Annotated[
         str,
         typer.Option(
@@ -64,6 +64,7 @@ def gate(
     repo_dir: arguments.RepoDir = None,
     json_: arguments.Json = False,
     quiet: arguments.Quiet = False,
+    verbose: arguments.Verbose = False,
 ) -> None:
     """Compare a graded run with a reference on the calibration tasks: GO, NO-GO or INCONCLUSIVE.
 
@@ -86,7 +87,7 @@ def gate(
         repo_dir=checkout,
         settings_path=arguments.implied_settings(checkout),
     )
-    _gate(options, quiet=quiet)
+    _gate(options, quiet=quiet, verbose=verbose)
 
 
 def gate_tasks(
@@ -104,6 +105,7 @@ def gate_tasks(
     smoke tasks are kept as they are.
     """
     del json_  # read from the command line itself, so that usage errors obey it too
+    from obo_bench.programbench.answers import GateTasksAnswer
     from obo_bench.programbench.gating.draw import draw_tasks
     from obo_bench.programbench.gating.official_tasks import official_tasks
     from obo_bench.programbench.gating.task_list import read_tasks
@@ -114,26 +116,26 @@ def gate_tasks(
     )
     drawn = draw_tasks(list(known.values()), secrets.randbelow(2**32) if seed is None else seed, smoke)
     answer.say("next: keep the list in FILE, then `obo-bench programbench run --ids-file FILE --eval`")
-    result = {
-        "seed": drawn.draw.seed,
-        "smoke_given": drawn.draw.smoke_given,
-        "catalogue_sha256": drawn.draw.catalogue_sha256,
-        "smoke": list(drawn.smoke),
-        "unseen": list(drawn.unseen),
-    }
-    answer.give("programbench gate-tasks", drawn.text(), result)
+    result = GateTasksAnswer(
+        seed=drawn.draw.seed,
+        smoke_given=drawn.draw.smoke_given,
+        catalogue_sha256=drawn.draw.catalogue_sha256,
+        smoke=list(drawn.smoke),
+        unseen=list(drawn.unseen),
+    )
+    answer.give("programbench gate-tasks", drawn.text(), result.document())
 
 
-def _gate(options: GateOptions, *, quiet: bool) -> None:
+def _gate(options: GateOptions, *, quiet: bool, verbose: bool) -> None:
+    from obo_bench.programbench.answers import gate_answer
     from obo_bench.programbench.gating.gate import run_gate
 
-    result, path = run_gate(options, arguments.reporter(quiet=quiet))
+    result, path = run_gate(options, arguments.reporter(quiet=quiet, verbose=verbose))
     if not quiet:
         from obo_bench.cli.gate_table import table
 
         answer.say(table(result))
-    document = {name: value for name, value in result.document().items() if name != "tasks"}
-    answer.give("programbench gate", f"{result.verdict} {path}", {"gate_result": str(path), **document})
+    answer.give("programbench gate", f"{result.verdict} {path}", gate_answer(result, str(path)).document())
 
 
 def _source(tasks: Path | None, smoke: Path | None, unseen: Path | None, *, draw: bool, seed: int | None) -> TaskSource:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.cli import answer, arguments, completion, recorded_runs
 from obo_bench.core.refusals import ExitCode, UsageError
 from obo_bench.core.reporter import printable
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 def gc(
     run: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Only this run: its id, or its directory. Default: all runs.")
+        str | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Only this run: its id, or its directory. Default: all runs.",
+            autocompletion=completion.run_ids,
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Remove the orphans without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is there; never ask.")] = False,
@@ -57,7 +62,7 @@ def gc(
 def _show(findings: "Sequence[Finding]", *, quiet: bool) -> None:
     if not quiet:
         for finding in findings:
-            answer.say(printable(finding.text()))
+            answer.tell(printable(finding.text()))
 
 
 def _may_remove(findings: "Sequence[Finding]", *, force: bool, dry_run: bool) -> bool:
@@ -66,15 +71,18 @@ def _may_remove(findings: "Sequence[Finding]", *, force: bool, dry_run: bool) ->
         return force and orphans > 0
     if sys.stdin is not None and sys.stdin.isatty():
         return typer.confirm(f"Remove the {orphans} orphan(s)?", default=False, err=True)
-    answer.say("nothing was removed: give --force")
+    answer.tell("nothing was removed: give --force")
     return False
 
 
 def _answer(findings: "Sequence[Finding]") -> None:
+    from obo_bench.programbench.leftovers.answers import FoundObject, GcAnswer
+
     counts = Counter(finding.action for finding in findings)
-    answer.say(", ".join(f"{number} {action}" for action, number in counts.items()) or "nothing of ours is there")
+    answer.tell(", ".join(f"{number} {action}" for action, number in counts.items()) or "nothing of ours is there")
     lines = [printable(f"{found.item.kind} {found.item.name}") for found in findings if found.action != "kept"]
-    answer.give("programbench gc", "\n".join(lines), {"found": [finding.document() for finding in findings]})
+    document = GcAnswer(found=[FoundObject(**finding.document()) for finding in findings])
+    answer.give("programbench gc", "\n".join(lines), document.document())
     if counts["failed"]:
         raise typer.Exit(ExitCode.FAILED)
 

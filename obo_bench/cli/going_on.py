@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from obo_bench.cli import variables
+from obo_bench.programbench.leftovers.resuming import resuming
+
 _SHOWN = 20
-_NOT_AGAIN = frozenset({"--redo-existing"})
-"""Flags that a resume must not repeat: this one would cancel what still runs and solve it again."""
 
 
 def how_to_go_on(manifest: Mapping[str, Any] | None, arguments: Sequence[str]) -> str:
@@ -22,19 +23,19 @@ def how_to_go_on(manifest: Mapping[str, Any] | None, arguments: Sequence[str]) -
     ]
     if len(tasks) > _SHOWN:
         named.append(f"    and {len(tasks) - _SHOWN} more; the manifest names them all")
+    again = [*_without_redo(), "obo-bench", *resuming(arguments, Path(root).name)]
     return "\n".join(
         [
             f"{len(tasks)} task(s) may still run at {url} and spend money:",
             *named,
-            f"  to go on with them:  {shlex.join(['obo-bench', *resuming(arguments, Path(root).name)])}",
+            f"  to go on with them:  {shlex.join(again)}",
             f"  to cancel them:      {shlex.join(['obo-bench', 'programbench', 'cancel', root])}",
             f"  to remove leftovers: {shlex.join(['obo-bench', 'programbench', 'gc', root])}",
         ]
     )
 
 
-def resuming(arguments: Sequence[str], run_id: str) -> list[str]:
-    """Return the command line that goes on with a run: the operator's own, with the run's id."""
-    kept = [argument for argument in arguments if argument not in _NOT_AGAIN]
-    named = any(argument == "--run-id" or argument.startswith("--run-id=") for argument in kept)
-    return kept if named else [*kept, "--run-id", run_id]
+def _without_redo() -> list[str]:
+    """Return what takes the variable away that would cancel what still runs and solve it again."""
+    flag = "--redo-existing"
+    return ["env", "-u", variables.names(flag)[0]] if variables.is_on(flag) else []

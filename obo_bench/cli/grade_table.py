@@ -1,8 +1,8 @@
-"""The grades of a run for people and for `--json`: both denominators, the reasons, and what the solves took."""
+"""The grades of a run for people: both denominators, the reasons, and what the solves took."""
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from obo_bench.core.reporter import printable
 
@@ -12,13 +12,6 @@ if TYPE_CHECKING:
 
 _REASONS_SHOWN = 6
 _LONGEST_REASON = 80
-
-
-def grade_answer(summary: "GradeSummary") -> dict[str, Any]:
-    """Return the grades for `--json`: the summary's figures, and the score of each instance (null when ungraded)."""
-    document = summary.document()
-    scores = {iid: row["score"] for iid, row in document.pop("instances").items()}
-    return {**document, "scores": scores}
 
 
 def grade_lines(summary: "GradeSummary") -> list[str]:

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer
+from obo_bench.cli import answer, arguments, completion
 from obo_bench.core.refusals import UsageError
-from obo_bench.core.reporter import PlainReporter, SilentReporter
 from obo_bench.core.roots import check_run_id
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
@@ -22,13 +21,18 @@ def practice(
         bool, typer.Option("--setup", help="Install and start Docker if needed (Debian or Ubuntu, as root).")
     ] = False,
     scenario: Annotated[
-        str, typer.Option(help="How the scripted solver behaves: solved, partial, broken-build, infra, ...")
+        str,
+        typer.Option(
+            help="How the scripted solver behaves: solved, partial, broken-build, infra, ...",
+            autocompletion=completion.scenarios,
+        ),
     ] = "solved",
     directory: Annotated[Path, typer.Option(help="Where everything goes.")] = DIRECTORY,
     run_id: Annotated[str | None, typer.Option(help="Name of the run; give it again to resume.")] = None,
     workers: Annotated[int, typer.Option(min=1, max=16, help="Instances at work at a time.")] = 2,
     json_: Annotated[bool, typer.Option("--json", help="Answer with the JSON object of `programbench run`.")] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")] = False,
+    quiet: arguments.Quiet = False,
+    verbose: arguments.Verbose = False,
 ) -> None:
     """Solve and grade three practice programs with the real evaluator on real Docker.
 
@@ -43,7 +47,7 @@ def practice(
 
     if scenario not in SCENARIOS:
         raise UsageError(f"--scenario {scenario!r}: there is no such scenario; use {', '.join(sorted(SCENARIOS))}")
-    forwarded = (*(["--json"] if json_ else []), *(["--quiet"] if quiet else []))
+    forwarded = (*(["--json"] if json_ else []), *(["--quiet"] if quiet else []), *(["--verbose"] if verbose else []))
     options = PracticeOptions(
         directory=directory,
         scenario=scenario,
@@ -52,7 +56,7 @@ def practice(
         workers=workers,
         forwarded=forwarded,
     )
-    status = practise(options, SilentReporter() if quiet else PlainReporter())
+    status = practise(options, arguments.reporter(quiet=quiet, verbose=verbose))
     answer.silence()
     raise typer.Exit(status)
 
@@ -61,7 +65,9 @@ def practice(
 def gateway(
     directory: Annotated[Path, typer.Option(help="Where the server keeps its checkout and data.")] = DIRECTORY,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8770,
-    scenario: Annotated[str, typer.Option(help="How the scripted solver behaves.")] = "solved",
+    scenario: Annotated[
+        str, typer.Option(help="How the scripted solver behaves.", autocompletion=completion.scenarios)
+    ] = "solved",
     workers: Annotated[int, typer.Option(min=1, max=64, help="Tasks at work at a time.")] = 2,
     start_delay_sec: Annotated[float, typer.Option(min=0, help="Not ready for so many seconds.")] = 0.0,
     solve_delay_sec: Annotated[float, typer.Option(min=0, help="Every task runs at least so long.")] = 0.0,

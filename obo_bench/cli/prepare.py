@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments
+from obo_bench.cli import answer, arguments, completion, variables
+from obo_bench.core import invocation
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
@@ -36,7 +37,9 @@ def prepare(
         ),
     ],
     container_name: Annotated[str, typer.Option("--container-name", help="The running cleanroom; never changed.")],
-    instance_id: Annotated[str, typer.Option("--instance-id", help="The instance.")],
+    instance_id: Annotated[
+        str, typer.Option("--instance-id", help="The instance.", autocompletion=completion.instance_ids)
+    ],
     repo_dir: arguments.RepoDir = None,
     settings_path: arguments.SettingsPath = None,
     isolated_data_root: Annotated[
@@ -85,6 +88,7 @@ def prepare(
     require_stamp: arguments.RequireStamp = False,
     json_: arguments.Json = False,
     quiet: arguments.Quiet = False,
+    verbose: arguments.Verbose = False,
 ) -> None:
     """Check a cleanroom that is running, normalise its workspace, and package what is in it; nothing is submitted.
 
@@ -100,7 +104,7 @@ def prepare(
     checkout = arguments.checkout(repo_dir)
     isolated = arguments.absolute(isolated_data_root)
     settings, named = arguments.settings_place(settings_path, checkout)
-    if isolated is not None and settings_path is None:
+    if isolated is not None and not _settings_are_for_it(settings_path):
         settings, named = isolated / "settings.json", False
     options = PrepareOptions(
         repo_dir=checkout,
@@ -127,7 +131,7 @@ def prepare(
     )
     if options.ledger_output is not None and options.ledger_output == options.manifest_output:
         raise UsageError(f"--ledger-output and --manifest-output both name {str(options.ledger_output)!r}: name two")
-    _prepare(options, arguments.reporter(quiet=quiet))
+    _prepare(options, arguments.reporter(quiet=quiet, verbose=verbose))
 
 
 def register(app: typer.Typer) -> None:
@@ -141,24 +145,31 @@ def register(app: typer.Typer) -> None:
 
 
 def _prepare(options: "PrepareOptions", reporter: Reporter) -> None:
+    from obo_bench.programbench.answers import PrepareAnswer
     from obo_bench.programbench.preparing.prepare import prepare_submission
 
     result = prepare_submission(options, reporter)
     if result.official_eval_status != "not_run":
-        answer.say(f"official evaluation: {result.official_eval_status}: {result.grade.get('reason', 'no reason')}")
-    answer.say(f"next: look at {options.run_root / 'run_manifest.json'}")
-    document = {
-        "run": str(options.run),
-        "instance_id": options.instance_id,
-        "instance_directory": str(options.run_root),
-        "status": result.status,
-        "reason_code": result.reason_code,
-        "error": result.error,
-        "submission_sha256": result.submission_sha256,
-        "official_eval_status": result.official_eval_status,
-        "grade": result.grade,
-    }
-    answer.give("programbench prepare", str(options.run), document)
+        answer.tell(f"official evaluation: {result.official_eval_status}: {result.grade.get('reason', 'no reason')}")
+    answer.tell(f"next: look at {options.run_root / 'run_manifest.json'}")
+    document = PrepareAnswer(
+        run=str(options.run),
+        instance_id=options.instance_id,
+        instance_directory=str(options.run_root),
+        status=result.status,
+        reason_code=result.reason_code,
+        error=result.error,
+        submission_sha256=result.submission_sha256,
+        official_eval_status=result.official_eval_status,
+        grade=result.grade,
+    )
+    answer.give("programbench prepare", str(options.run), document.document())
+
+
+def _settings_are_for_it(settings_path: Path | None) -> bool:
+    """Say whether the settings were named for this command: OUROBOROS_SETTINGS_PATH is that of another server."""
+    historical = f"environment {variables.HISTORICAL['--settings-path']}"
+    return settings_path is not None and invocation.origins().get("settings_path") != historical
 
 
 def _check_container(name: str) -> str:

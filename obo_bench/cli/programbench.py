@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, attest, selection_arguments
-from obo_bench.cli.grade_table import grade_answer, grade_lines
+from obo_bench.cli import answer, arguments, attest, completion, selection_arguments
+from obo_bench.cli.grade_table import grade_lines
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
@@ -69,7 +69,11 @@ def run(
         bool, typer.Option(help="Solve done instances again; the earlier attempt is kept.")
     ] = False,
     retry: Annotated[
-        list[str] | None, typer.Option(help='Solve again what ended for this reason, or "degraded"; repeatable.')
+        list[str] | None,
+        typer.Option(
+            help='Solve again what ended for this reason, or "degraded"; repeatable.',
+            autocompletion=completion.retry_reasons,
+        ),
     ] = None,
     skip_pull: Annotated[bool, typer.Option("--skip-pull", help="Use only images that are on the engine.")] = False,
     pull: Annotated[Pull, typer.Option(help="When to pull images.")] = Pull.MISSING,
@@ -107,6 +111,7 @@ def run(
     ] = False,
     json_: arguments.Json = False,
     quiet: arguments.Quiet = False,
+    verbose: arguments.Verbose = False,
 ) -> None:
     """Solve and grade ProgramBench instances through a live Ouroboros server.
 
@@ -160,19 +165,20 @@ def run(
         min_budget_usd=None if min_budget_usd is None else arguments.finite("--min-budget-usd", min_budget_usd),
         accept_config_change=accept_config_change,
     )
-    _run(options, arguments.reporter(quiet=quiet))
+    _run(options, arguments.reporter(quiet=quiet, verbose=verbose))
 
 
 def _run(options: RunOptions, reporter: Reporter) -> None:
+    from obo_bench.programbench.answers import RunAnswer, grade_answer
     from obo_bench.programbench.run import run_programbench
 
     result = run_programbench(options, reporter)
     grades = None
     if result.grades is not None:
         grades = grade_answer(result.grades)
-        answer.say("\n".join(grade_lines(result.grades)))
-    answer.say(f"next: look at {result.run_root / 'run_manifest.json'}")
-    answer.give("programbench run", str(result.run_root), {"counts": result.counts, "grades": grades})
+        answer.tell("\n".join(grade_lines(result.grades)))
+    answer.tell(f"next: look at {result.run_root / 'run_manifest.json'}")
+    answer.give("programbench run", str(result.run_root), RunAnswer(counts=result.counts, grades=grades).document())
 
 
 def _check_memory(memory: str) -> None:

@@ -1,4 +1,4 @@
-"""`obo-bench reasons`: every reason an invocation can be refused for, from the one table."""
+"""`obo-bench reasons`: why an invocation can be refused, and why an instance's row ended as it did; from the tables."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from obo_bench.cli import answer, arguments
+from obo_bench.core.refusal_meanings import MEANINGS
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, REASONS, STAGE_EXIT_CODES, Stage
 
 WIDTH = 80
@@ -14,7 +15,7 @@ WIDTH = 80
 
 
 def vocabulary() -> list[dict[str, Any]]:
-    """Return every reason with its stage, exit status, waiver, weight and remedy, in the order of the gates."""
+    """Return every reason with its stage, exit status, waiver, meaning and remedy, in the order of the gates."""
     return [
         {
             "reason": name,
@@ -22,20 +23,32 @@ def vocabulary() -> list[dict[str, Any]]:
             "exit_code": int(STAGE_EXIT_CODES[reason.stage]),
             "waived_by": reason.waiver or None,
             "campaign_fatal": name in CAMPAIGN_FATAL_PROVENANCE_REASONS,
+            "meaning": MEANINGS[name],
             "remedy": reason.remedy,
         }
         for name, reason in REASONS.items()
     ]
 
 
+def row_vocabulary() -> list[dict[str, Any]]:
+    """Return every reason of a ledger row with its meaning, its remedy and what a resume does."""
+    from obo_bench.programbench.row_reasons import ROW_REASONS
+
+    return [
+        {"reason": name, "meaning": reason.meaning, "remedy": reason.remedy or None, "resume": reason.resume.value}
+        for name, reason in ROW_REASONS.items()
+    ]
+
+
 def reasons(json_: arguments.Json = False) -> None:
-    """List the reasons for which an invocation can be refused, and what to do about each.
+    """List why an invocation can be refused and how an instance can end, and what to do about each.
 
     Example: obo-bench reasons --json
     """
     del json_  # read from the command line itself, so that usage errors obey it too
-    rows = vocabulary()
-    answer.give("reasons", listing(rows), {"reasons": rows})
+    rows, row_reasons = vocabulary(), row_vocabulary()
+    text = f"{listing(rows)}\n\n{row_listing(row_reasons)}"
+    answer.give("reasons", text, {"reasons": rows, "row_reasons": row_reasons})
 
 
 def listing(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -54,11 +67,22 @@ def _entry(row: Mapping[str, Any], width: int) -> list[str]:
     mark = "*" if row["campaign_fatal"] else " "
     waiver = f"waived by {row['waived_by']}" if row["waived_by"] else ""
     head = f"{mark} {row['reason']:<{width}}  {waiver}".rstrip()
+    return [head, *_indented(row["meaning"]), *_indented(f"-> {row['remedy']}")]
+
+
+def row_listing(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the reasons of ledger rows as plain text of at most 80 columns."""
+    lines = ["How an instance can end (reason_code of its row); => is what a resume does."]
+    for row in rows:
+        lines += [f"  {row['reason']}", *_indented(row["meaning"])]
+        lines += _indented(f"-> {row['remedy']}") if row["remedy"] else []
+        lines += _indented(f"=> {row['resume']}")
+    return "\n".join(lines)
+
+
+def _indented(text: str) -> list[str]:
     indent = " " * 6
-    remedy = textwrap.wrap(
-        row["remedy"], WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
-    return [head, *remedy]
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def register(app: typer.Typer) -> None:

@@ -2,15 +2,17 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import arguments
+from obo_bench.cli import arguments, variables
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.roots import check_run_id, runs_root
-from obo_bench.programbench.leftovers.run_lookup import RecordedRun, find_run
-from obo_bench.programbench.rows import BENCHMARK
+from obo_bench.programbench import BENCHMARK
+
+if TYPE_CHECKING:
+    from obo_bench.programbench.leftovers.run_lookup import RecordedRun
 
 RUN_HELP = "The run: its id, or its directory."
 ServerUrl = Annotated[
@@ -28,7 +30,7 @@ def known_runs_root(named: Path | None, checkout: Path | None) -> Path | None:
 
 def implied_checkout() -> Path | None:
     """Return the checkout that environment or current directory tell, for a command that takes no --repo-dir."""
-    repo_dir = os.environ.get("OUROBOROS_REPO_DIR")
+    repo_dir = variables.value_of("--repo-dir")
     return arguments.optional_checkout(Path(repo_dir) if repo_dir else None)
 
 
@@ -54,8 +56,10 @@ def directory_among_runs(flag: str, run_id: str, runs: Path | None) -> Path:
     return runs / BENCHMARK / run_id
 
 
-def named_run(run: str, runs: Path | None) -> RecordedRun:
+def named_run(run: str, runs: Path | None) -> "RecordedRun":
     """Return the run that was named; raises UsageError for an empty name, PreflightRefused when there is none."""
+    from obo_bench.programbench.leftovers.run_lookup import find_run
+
     if not run:
         raise UsageError("RUN is empty: name a run by its id or directory")
     return find_run(run, runs)

@@ -20,16 +20,21 @@ RECORDED = frozenset(
 
 READ_ONLY = frozenset(
     {
+        "doctor",
         "practice",
         "practice gateway",
         "programbench cancel",
         "programbench gate-tasks",
         "programbench gc",
+        "programbench report",
+        "programbench settings",
+        "programbench status",
         "reasons",
+        "runs",
         "schema",
     }
 )
-"""Commands that write no manifest (`cancel` appends ledger rows)."""
+"""Commands that write no manifest (`cancel` appends ledger rows, `settings --write` changes the file it is given)."""
 
 SHELL = frozenset({"attest", "programbench attest"})
 """Commands that can answer with `--shell`."""

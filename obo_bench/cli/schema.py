@@ -5,20 +5,16 @@ from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments
+from obo_bench.cli import answer, arguments, completion
 from obo_bench.core.refusals import UsageError
-
-
-def _names() -> list[str]:
-    from obo_bench.programbench.formats import FORMATS
-
-    return list(FORMATS)
 
 
 def schema(
     name: Annotated[
         str | None,
-        typer.Argument(help="The format; without it they are listed.", autocompletion=_names, show_default=False),
+        typer.Argument(
+            help="The format; without it they are listed.", autocompletion=completion.formats, show_default=False
+        ),
     ] = None,
     json_: arguments.Json = False,
 ) -> None:
@@ -30,7 +26,7 @@ def schema(
     """
     del json_  # read from the command line itself, so that usage errors obey it too
     from obo_bench.core.json_schema import format_name, json_schema
-    from obo_bench.programbench.formats import FORMATS
+    from obo_bench.report.wire_formats import FORMATS
 
     if name is None:
         known = {known: format_name(model) for known, model in FORMATS.items()}

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from obo_bench.cli import arguments
+from obo_bench.cli import arguments, completion
 from obo_bench.core.refusals import UsageError
 
 Difficulty = Annotated[list[str] | None, typer.Option(help="easy, medium, hard or none; repeatable.")]
 Language = Annotated[list[str] | None, typer.Option(help="Language of the original; repeatable.")]
-InstanceId = Annotated[list[str] | None, typer.Option(help="One instance; repeatable.")]
+InstanceId = Annotated[
+    list[str] | None, typer.Option(help="One instance; repeatable.", autocompletion=completion.instance_ids)
+]
 InstanceIds = Annotated[
     str | None, typer.Option("--instance-ids", metavar="<id,id,...>", help="Several instances, separated by commas.")
 ]

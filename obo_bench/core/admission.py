@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from obo_bench.core.manifest import MANIFEST_NAME
+from obo_bench.core import invocation
 from obo_bench.core.refusals import UsageError
+from obo_bench.core.roots import MANIFEST_NAME
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
@@ -65,6 +66,8 @@ class AdmissionRequest:
     """Files beside the run root that the command will write."""
     argv: Sequence[str] = field(default_factory=lambda: list(sys.argv))
     """The command line."""
+    origins: Mapping[str, str] = field(default_factory=invocation.origins)
+    """Where the value of each option comes from, for the manifest's `harness.origins`."""
     seed: SeedDemands = field(default_factory=SeedDemands)
     """What the checkout must be."""
     harness: Mapping[str, Any] = field(default_factory=dict)

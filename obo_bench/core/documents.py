@@ -3,11 +3,11 @@
 import json
 import os
 import re
-from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
+from obo_bench.core.files import read_whole
 from obo_bench.core.wire_format import READING, WireModel
 
 Document = TypeVar("Document", bound=WireModel)
@@ -36,7 +36,7 @@ def read_document(model: type[Document], path: str | os.PathLike[str]) -> Docume
     Raises UnreadableDocument.
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_whole(path)
     except OSError as error:
         raise UnreadableDocument(str(path), "", f"cannot be read: {error.strerror or error}") from error
     try:

@@ -10,12 +10,16 @@ import hashlib
 import json
 import os
 import secrets
+import stat
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 PRIVATE_FILE = 0o600
 """Mode of what may hold foreign text, such as the records of tasks."""
 PRIVATE_DIRECTORY = 0o700
+LARGEST_DOCUMENT = 256 * 1024 * 1024
+"""Bytes of the largest document that is read: the largest of ours, with every test of the benchmark, has an eighth."""
 _NAME_KEPT = 60
 
 
@@ -92,15 +96,43 @@ def sync_directory(path: Path) -> None:
 
 
 def sha256_file(path: str | os.PathLike[str]) -> str:
-    """Return the hexadecimal SHA-256 of a file's bytes, read in constant memory."""
-    with Path(path).open("rb") as stream:
+    """Return the hexadecimal SHA-256 of a file's bytes, read in constant memory.
+
+    Raises OSError, also for what is no regular file: a FIFO in its place is not waited for.
+    """
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Return the JSON object in `path`, or None when the file is absent, unreadable or holds something else."""
     try:
-        value = json.loads(Path(path).read_bytes())
+        value = json.loads(read_whole(path))
     except (OSError, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def read_whole(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a regular file of at most LARGEST_DOCUMENT; never waits.
+
+    Raises OSError, also for a larger one.
+    """
+    with open_regular(path) as stream:
+        data = stream.read(LARGEST_DOCUMENT + 1)
+    if len(data) > LARGEST_DOCUMENT:
+        raise OSError(f"{os.fspath(path)!r} is larger than {LARGEST_DOCUMENT} bytes")
+    return data
+
+
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
+    """Open a regular file, or the one that a link leads to, for reading; never waits. Raises OSError."""
+    # Without O_NONBLOCK, opening a FIFO waits until somebody writes to it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{os.fspath(path)!r} is not a regular file")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise

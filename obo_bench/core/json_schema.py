@@ -41,11 +41,18 @@ class _Generator(GenerateJsonSchema):
         """Add the descriptions."""
         generated = super().model_schema(schema)
         model = schema["cls"]
-        for name, text in _attribute_docstrings(model):
+        for name, text in _documented(model):
             field = model.model_fields.get(name)
             if field is not None:
                 generated["properties"][field.alias or name]["description"] = text
         return generated
+
+
+def _documented(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Yield every attribute with its text, those of the bases first."""
+    for base in reversed(model.__mro__):
+        if issubclass(base, WireModel):
+            yield from _attribute_docstrings(base)
 
 
 def _attribute_docstrings(model: type[BaseModel]) -> Iterator[tuple[str, str]]:

@@ -53,6 +53,11 @@ class RunLock:
         )
         return left_behind
 
+    def acquire_within(self, wait_sec: float) -> dict[str, Any] | None:
+        """As `acquire`, but wait for the lock; raises when it is still held after so many seconds."""
+        self._lock.timeout = wait_sec
+        return self.acquire()
+
     def release(self, left_behind: dict[str, Any] | None = None) -> None:
         """Give the run root back; `left_behind` puts the record of a predecessor back that nobody has told of yet."""
         if not self._lock.is_locked:

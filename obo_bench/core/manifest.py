@@ -6,8 +6,6 @@ from pydantic import Field
 
 from obo_bench.core.wire_format import LaterWord, WireModel
 
-MANIFEST_NAME = "run_manifest.json"
-
 Outcome = Literal[
     "started",
     "completed",

@@ -1,8 +1,8 @@
 """Read the first bytes of a small file that somebody else may have replaced by a FIFO, a device or a huge file."""
 
-import os
-import stat
 from pathlib import Path
+
+from obo_bench.core.files import open_regular
 
 
 def peek(path: Path, limit: int) -> bytes:
@@ -10,11 +10,7 @@ def peek(path: Path, limit: int) -> bytes:
 
     Raises OSError when it cannot be read or is not a regular file (a symbolic link to one is).
     """
-    # Without O_NONBLOCK, opening a FIFO waits until somebody writes to it.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{str(path)!r} is not a regular file")
+    with open_regular(path) as stream:
         return stream.read(limit)
 
 

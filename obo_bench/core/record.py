@@ -20,6 +20,11 @@ class ManifestStore:
         self.path = self._final
         """Where this invocation's manifest is at present."""
 
+    @property
+    def published(self) -> bool:
+        """Whether this invocation's manifest is the run's."""
+        return self.path == self._final
+
     def prepare(self) -> None:
         """Make the directories, for the operator alone; raises OSError when that is not allowed."""
         make_private_directory(self._final.parent)
@@ -47,7 +52,7 @@ class ManifestStore:
 
     def promote(self) -> None:
         """Make this invocation's manifest the run's, with the earlier one set aside."""
-        if self.path == self._final:
+        if self.published:
             return
         if self._final.exists():
             self._set_aside(read_json_object(self._final) or {})

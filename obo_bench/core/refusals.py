@@ -120,7 +120,12 @@ REASONS: Mapping[str, Reason] = {
     "runtime_changed": Reason(
         Stage.RUNTIME_ATTESTATION, "find out who replaced the server; resume with the one the run was admitted with"
     ),
-    "settings_unreadable": Reason(Stage.PREFLIGHT, "correct the settings file, or name another with --settings-path"),
+    "settings_unreadable": Reason(
+        Stage.PREFLIGHT, "correct the settings file, or name another (--settings-path, --into)"
+    ),
+    "settings_changed": Reason(
+        Stage.PREFLIGHT, "look at what became of the file (does the server write it?), then repeat the command"
+    ),
     "model_slot_invalid": Reason(Stage.PREFLIGHT, "write the replacements that the message lists into the settings"),
     "solve_model_undeclared": Reason(
         Stage.PREFLIGHT, "declare the model with --solve-model, or set OUROBOROS_MODEL in the settings"

@@ -1,22 +1,29 @@
-"""Where progress goes: one plain timestamped line per event, to stderr, never fatal to the run."""
+"""Where progress goes: events as plain timestamped lines, and changes that only a display keeps; never fatal."""
 
 import contextlib
 import sys
 import threading
 import time
-from typing import Protocol
 
 from obo_bench.core.redact import process_redactor
+from obo_bench.core.run_changes import Change
 
 LONGEST_LINE = 4000
 """Characters of one event that are shown."""
 
 
-class Reporter(Protocol):
-    """Takes the events of a run as they happen; `subject` is an instance id, or empty for the run itself."""
+class Reporter:
+    """Takes what happens in a run as it happens; `subject` is an instance id, or empty for the run itself.
+
+    Safe to share between threads. Nothing that goes wrong with it ever reaches the run.
+    """
 
     def event(self, text: str, subject: str = "") -> None:
         """Show one event."""
+        raise NotImplementedError
+
+    def update(self, change: Change) -> None:
+        """Take note of how the run or an instance stands now; by default nobody does."""
 
 
 def printable(text: str) -> str:
@@ -28,7 +35,19 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in kept)
 
 
-class PlainReporter:
+def told(text: str, subject: str) -> str:
+    """Return an event as one line for people, without secrets and without anything that drives the terminal."""
+    return printable(process_redactor().text(f"{subject}: {text}" if subject else text))
+
+
+def write_line(line: str) -> None:
+    """Write one line to stderr in whatever encoding it has; raises OSError or ValueError when it is closed."""
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(f"{line}\n".encode(encoding, "backslashreplace").decode(encoding, "replace"))
+    sys.stderr.flush()
+
+
+class PlainReporter(Reporter):
     """Timestamped lines on stderr."""
 
     def __init__(self) -> None:
@@ -36,19 +55,12 @@ class PlainReporter:
 
     def event(self, text: str, subject: str = "") -> None:
         """Print one line; a closed or odd stderr is not an error of the run."""
-        stamp = time.strftime("%H:%M:%S")
-        told = f"{subject}: {text}" if subject else text
-        line = f"{stamp} {printable(process_redactor().text(told))}\n"
+        line = f"{time.strftime('%H:%M:%S')} {told(text, subject)}"
         with self._lock, contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(
-                line.encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(
-                    sys.stderr.encoding or "utf-8", "replace"
-                )
-            )
-            sys.stderr.flush()
+            write_line(line)
 
 
-class SilentReporter:
+class SilentReporter(Reporter):
     """Shows nothing (`--quiet`, and library use)."""
 
     def event(self, text: str, subject: str = "") -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from obo_bench.core.refusals import PreflightRefused, UsageError
 
+MANIFEST_NAME = "run_manifest.json"
+"""Name of the manifest in the root of a run."""
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from obo_bench.core import ending, record
+from obo_bench.core import ending, invocation, record
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ledger import Ledger
 from obo_bench.core.lock import RunLock
@@ -51,6 +51,11 @@ class Session:
     def run_root(self) -> Path:
         """Where the run is written."""
         return self.request.run_root
+
+    @property
+    def owns_run_root(self) -> bool:
+        """Whether the run root is this invocation's: a refused one leaves nothing but its manifest in another's."""
+        return self._store.published
 
     def open(self) -> None:
         """Make the run root, take its lock, set an earlier refused manifest aside and write this one durably.
@@ -127,7 +132,7 @@ class Session:
             created_at_unix=self._created_at_unix,
             run_root=str(request.run_root),
             argv=list(request.argv),
-            harness=dict(request.harness),
+            harness=_harness(request),
             **request.fields,
         )
         manifest.extra = manifest.extra.model_copy(update=dict(request.extra))
@@ -195,6 +200,10 @@ class Session:
         )
 
 
+def _harness(request: AdmissionRequest) -> dict[str, Any]:
+    return {**request.harness, "origins": dict(request.origins)} if request.origins else dict(request.harness)
+
+
 class Finalization:
     """Runs a body; whatever way it ends, the manifest then names a typed outcome and the real exit status.
 
@@ -247,9 +256,11 @@ def admit_benchmark_run(request: AdmissionRequest) -> Session:
 
     Raises BenchmarkAdmissionRefused (or a PreflightRefused such as `run_locked`) with the refusal already on disk;
     only `output_not_confined` and `run_root_unwritable` have no rightful place there. Ending signals are held back
-    until the session is handed to `finalize_run_manifest`.
+    until the session is handed to `finalize_run_manifest`. Raises Explained, with nothing touched, where the operator
+    only asked what would be admitted.
     """
     ending.reset()
+    invocation.explain_instead(request)
     with _Admission(Session(request)) as session:
         session.open()
         session.signals.deliver()

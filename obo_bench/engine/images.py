@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from obo_bench.core.reporter import Reporter
 from obo_bench.engine.daemon import Engine
+from obo_bench.engine.pull_progress import PullMeter
 from obo_bench.engine.trouble import engine_errors
 
 PLATFORM = "linux/amd64"
@@ -62,11 +63,13 @@ def ensure_image(
     *,
     digests: Sequence[str] = (),
     by_tag: bool = True,
+    subject: str = "",
     wait: Callable[[float], object] = time.sleep,
     abandoned: Callable[[], bool] = lambda: False,
 ) -> ImageIdentity:
     """Return the image's identity, pulled where the policy says so; `wait` pauses for so many seconds between tries.
 
+    The progress of a pull is shown of `subject`, the instance that needs it.
     With `digests` the first of them that the registry knows is pulled and gets the name: a tag may have moved since.
     Where it knows none, the tag is pulled if `by_tag`.
     Raises ImageUnavailable with a typed reason, PullAbandoned as soon as `abandoned` says that nobody waits for it.
@@ -78,10 +81,10 @@ def ensure_image(
                 "image_not_found", f"image {name!r} is not on the engine and pulling is switched off"
             )
         return present
-    if not _pull_first(engine, name, digests, lambda found: _pull(engine, found, reporter, wait, abandoned)):
+    if not _pull_first(engine, name, digests, lambda found: _pull(engine, found, reporter, subject, wait, abandoned)):
         if not by_tag:
             raise ImageUnavailable("image_not_found", f"image {name!r} is in its registry under no pinned digest")
-        _pull(engine, name, reporter, wait, abandoned)
+        _pull(engine, name, reporter, subject, wait, abandoned)
     pulled = find_image(engine, name)
     if pulled is None:
         raise ImageUnavailable("image_pull_failed", f"image {name!r} was pulled but is not on the engine")
@@ -158,12 +161,19 @@ def _by_digest(name: str, digest: str) -> str:
 
 
 def _pull(
-    engine: Engine, name: str, reporter: Reporter, wait: Callable[[float], object], abandoned: Callable[[], bool]
+    engine: Engine,
+    name: str,
+    reporter: Reporter,
+    subject: str,
+    wait: Callable[[float], object],
+    abandoned: Callable[[], bool],
 ) -> None:
     for pause in (*PULL_WAITS_SEC, None):
         reporter.event(f"pulling {name}")
+        meter = PullMeter(reporter, subject)
+        meter.begin()
         try:
-            trouble = _pull_once(engine, name, abandoned)
+            trouble = _pull_once(engine, name, meter, abandoned)
         except engine_errors() as error:
             trouble = str(error)
         if trouble is None:
@@ -177,7 +187,7 @@ def _pull(
             raise PullAbandoned(f"the pull of {name!r} was given up")
 
 
-def _pull_once(engine: Engine, name: str, abandoned: Callable[[], bool]) -> str | None:
+def _pull_once(engine: Engine, name: str, meter: PullMeter, abandoned: Callable[[], bool]) -> str | None:
     """Pull; return the error that came in the middle of the stream, which the SDK's own `pull` does not look at."""
     repository, _, tag = name.rpartition("@" if "@" in name else ":")
     stream: Iterator[dict[str, Any]] = engine.client.api.pull(
@@ -186,6 +196,7 @@ def _pull_once(engine: Engine, name: str, abandoned: Callable[[], bool]) -> str 
     for event in stream:
         if event.get("error"):
             return str(event["error"])
+        meter.see(event)
         if abandoned():
             # The daemon gives up when the connection closes, at the latest with this process.
             raise PullAbandoned(f"the pull of {name!r} was given up")

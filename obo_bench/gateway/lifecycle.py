@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.run_changes import InstanceChange
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.client import GatewayClient
+from obo_bench.gateway.cost import running_cost
 from obo_bench.gateway.errors import GatewayError, GatewayRefused
 from obo_bench.gateway.settlement import Executor, ExecutorTrouble, SettledBy, Settlement
 from obo_bench.gateway.wire import TaskRecord
@@ -127,6 +129,7 @@ class TaskLife:
         if record is None:
             return watch.outage(f"the server does not know the task {checkpoint.task_id} any more")
         watch.answered(record)
+        self._reporter.update(_seen(self._subject, record))
         self._note_change(checkpoint, record, watch)
         if record.final:
             return Settlement(SettledBy.FINAL, record)
@@ -176,6 +179,15 @@ class TaskLife:
 
     def _say(self, text: str) -> None:
         self._reporter.event(text, self._subject)
+
+
+def _seen(subject: str, record: TaskRecord) -> InstanceChange:
+    return InstanceChange(
+        subject,
+        status="finalizing" if record.artifact_status == "finalizing" else record.status,
+        rounds=record.total_rounds,
+        cost_usd=(running_cost(record) or {}).get("usd"),
+    )
 
 
 def record_of(client: GatewayClient, checkpoint: TaskCheckpoint) -> TaskRecord | None:

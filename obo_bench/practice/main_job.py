@@ -17,6 +17,7 @@ import obo_bench
 from obo_bench.core.files import read_json_object, write_json
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import new_run_id
+from obo_bench.core.variables import without_option_variables
 from obo_bench.engine.cleanroom import remove_all_of_run
 from obo_bench.engine.daemon import connect_engine
 from obo_bench.practice.engine_setup import ensure_engine
@@ -77,7 +78,7 @@ def practice_environment(directory: Path) -> dict[str, str]:
     overlay = write_overlay(directory / "tasks", PRACTICE_TASKS)
     package = str(Path(obo_bench.__file__).resolve().parent.parent)
     path = [part for part in (overlay["PYTHONPATH"], package, os.environ.get("PYTHONPATH", "")) if part]
-    return {**os.environ, **overlay, "PYTHONPATH": os.pathsep.join(path)}
+    return {**without_option_variables(os.environ), **overlay, "PYTHONPATH": os.pathsep.join(path)}
 
 
 def _sweep(run_root: Path) -> None:

@@ -3,22 +3,22 @@
 Seed gate, lineage and runtime attestation refuse. Readiness and settings are reported, and refuse where asked to.
 """
 
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from obo_bench import __version__
 from obo_bench.core import ending
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
 from obo_bench.core.files import json_bytes, write_bytes
 from obo_bench.core.ledger import LEDGER_NAME
-from obo_bench.core.manifest import MANIFEST_NAME
 from obo_bench.core.refusals import PreflightRefused, Refusal
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.session import Session, benchmark_session
+from obo_bench.core.showing import Showing
 from obo_bench.gateway import DEFAULT_URL
+from obo_bench.programbench.harness import base_harness
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,7 @@ def attest(options: AttestOptions, reporter: Reporter) -> None:
     Raises the typed refusal of the first gate that objects, or of an output that cannot be written.
     """
     try:
-        with benchmark_session(admission(options)) as session:
-            if session.left_behind:
-                reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
+        with benchmark_session(admission(options)) as session, Showing(session, reporter):
             _body(session, options, reporter)
     except Refusal as refusal:
         if options.output is not None and refusal.reason != "output_unwritable":
@@ -75,8 +73,7 @@ def admission(options: AttestOptions) -> AdmissionRequest:
         seed=options.seed,
         fields={"requested_task_ids": [], "requested_count": 0},
         harness={
-            "obo_bench": __version__,
-            "python": platform.python_version(),
+            **base_harness(),
             "ouroboros_url": options.url,
             "solve_model": options.solve_model,
             "require_ready": options.require_ready,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from obo_bench.core.ledger import Row
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.run_changes import InstanceChange, InstanceEnded, Phase, RunChange
 from obo_bench.core.session import Session
 from obo_bench.engine.cleanroom import operator_user
 from obo_bench.engine.cleanroom_spec import INSTANCE_LABEL, NONCE_LABEL, RUN_LABEL, CleanroomSpec
@@ -103,6 +104,17 @@ class RunContext:
         """Take note of a row that was written."""
         self.rows[row.instance_id] = row
         self.spending.note(row)
+        self.reporter.update(InstanceEnded(row.instance_id, row.status, worked=bool(row.durations)))
+        self.show_spending()
+
+    def at(self, instance_id: str, phase: Phase, task_id: str | None = None) -> None:
+        """Show what an instance is at."""
+        self.reporter.update(InstanceChange(instance_id, phase=phase, task_id=task_id))
+
+    def show_spending(self) -> None:
+        """Show what the run has cost so far."""
+        spent_usd, unknown = self.spending.sums()
+        self.reporter.update(RunChange(spent_usd=spent_usd, unknown_costs=unknown))
 
     def close(self) -> None:
         """Close the connections to server and daemon."""

@@ -1,37 +1,35 @@
-"""The wire formats by the names that `obo-bench schema` knows them under."""
+"""The wire formats by the names that `obo-bench schema` knows them under; importing this imports none of them.
+
+The name of a command is the format of the `result` that it answers with.
+"""
 
 from collections.abc import Mapping
 
-from obo_bench.core.envelope import ResultEnvelope
-from obo_bench.core.host_load import LoadRecord
-from obo_bench.core.ledger import Row
-from obo_bench.core.manifest import RunManifest
-from obo_bench.core.wire_format import WireModel
-from obo_bench.gateway.attestation import Attestation
-from obo_bench.gateway.checkpoint import TaskCheckpoint
-from obo_bench.programbench.admission.order import InstanceOrder
-from obo_bench.programbench.attest_record import AttestRecord
-from obo_bench.programbench.evaluation.eval_files import EvalProvenance
-from obo_bench.programbench.evaluation.grade_summary import GradeSummary
-from obo_bench.programbench.exporting.export_manifest import ExportManifest
-from obo_bench.programbench.gating.gate_result import GateResult
-from obo_bench.programbench.leaderboard.result import LeaderboardResult
-from obo_bench.programbench.packaging.record import SubmissionRecord
-
-FORMATS: Mapping[str, type[WireModel]] = {
-    "attest": AttestRecord,
-    "attestation": Attestation,
-    "eval-provenance": EvalProvenance,
-    "export-manifest": ExportManifest,
-    "gate-result": GateResult,
-    "grade-summary": GradeSummary,
-    "host-load": LoadRecord,
-    "instance-order": InstanceOrder,
-    "leaderboard": LeaderboardResult,
-    "ledger-row": Row,
-    "manifest": RunManifest,
-    "result": ResultEnvelope,
-    "submission": SubmissionRecord,
-    "task-checkpoint": TaskCheckpoint,
+PLACES: Mapping[str, str] = {
+    "attest": "programbench.attest_record:AttestRecord",
+    "attestation": "gateway.attestation:Attestation",
+    "cancel": "programbench.leftovers.answers:CancelAnswer",
+    "doctor": "programbench.doctor.report:DoctorReport",
+    "eval": "programbench.answers:EvalAnswer",
+    "eval-provenance": "programbench.evaluation.eval_files:EvalProvenance",
+    "explain": "core.explanation:Explanation",
+    "export": "programbench.exporting.export_manifest:ExportManifest",
+    "export-manifest": "programbench.exporting.export_manifest:ExportManifest",
+    "gate": "programbench.answers:GateAnswer",
+    "gate-result": "programbench.gating.gate_result:GateResult",
+    "gate-tasks": "programbench.answers:GateTasksAnswer",
+    "gc": "programbench.leftovers.answers:GcAnswer",
+    "grade-summary": "programbench.evaluation.grade_summary:GradeSummary",
+    "host-load": "core.host_load:LoadRecord",
+    "instance-order": "programbench.admission.order:InstanceOrder",
+    "leaderboard": "programbench.leaderboard.result:LeaderboardResult",
+    "ledger-row": "core.ledger:Row",
+    "manifest": "core.manifest:RunManifest",
+    "prepare": "programbench.answers:PrepareAnswer",
+    "result": "core.envelope:ResultEnvelope",
+    "run": "programbench.answers:RunAnswer",
+    "settings": "programbench.server_profile.change:SettingsChange",
+    "submission": "programbench.packaging.record:SubmissionRecord",
+    "task-checkpoint": "gateway.checkpoint:TaskCheckpoint",
 }
-"""Every document that other tools may read, in the order of the names."""
+"""Where each format is defined: `module:class` below `obo_bench`."""

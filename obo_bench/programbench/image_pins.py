@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from obo_bench.core.manifest import MANIFEST_NAME, RunManifest
+from obo_bench.core.manifest import RunManifest
 from obo_bench.core.peek import peek
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.engine.images import ImageIdentity
 from obo_bench.programbench.admission.order import ORDER_NAME
 

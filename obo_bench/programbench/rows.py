@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.ledger import Row, Status
 from obo_bench.core.wire_format import LaterWord
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.solving.endings import last_ending
 
 if TYPE_CHECKING:
     from obo_bench.programbench.context import RunContext
 
-BENCHMARK = "programbench"
 _LASTING = ("infrastructure", "degraded", "protection", "image", "image_findings")
 """Details of an ending that a row which repeats it keeps."""
 

@@ -2,13 +2,11 @@
 
 import contextlib
 import os
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from obo_bench import __version__
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ending import refusal_record
 from obo_bench.core.ledger import Row
@@ -16,8 +14,10 @@ from obo_bench.core.manifest import Outcome
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
+from obo_bench.core.showing import Showing
 from obo_bench.core.signals import untorn
 from obo_bench.engine.cleanroom_spec import NONCE_LABEL, RUN_LABEL
+from obo_bench.programbench.harness import base_harness
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.packaging.collection_rules import CollectionRules
 from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
@@ -56,9 +56,7 @@ def run_programbench(options: RunOptions, reporter: Reporter) -> RunResult:
     """
     check_selector(options.selector)
     CollectionRules.protecting(options.protected_paths)
-    with benchmark_session(admission(options)) as session, _Leftovers(session):
-        if session.left_behind:
-            reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
+    with benchmark_session(admission(options)) as session, _Leftovers(session), Showing(session, reporter):
         return _body(session, options, reporter)
 
 
@@ -81,12 +79,12 @@ def admission(options: RunOptions) -> AdmissionRequest:
             },
         },
         harness={
-            "obo_bench": __version__,
-            "python": platform.python_version(),
+            **base_harness(),
             "ouroboros_url": options.url,
             "dry_run": options.dry_run,
             "solve_model": options.solve_model,
             "workers": options.workers,
+            "max_cost_usd": options.max_cost_usd,
             "pull": options.pull,
             "pin_digests": str(options.pin_digests) if options.pin_digests else None,
             "allow_image_findings": options.allow_image_findings,
@@ -137,6 +135,7 @@ def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResul
     from obo_bench.programbench.admission.gates import pass_gates
     from obo_bench.programbench.counts import record_counts
     from obo_bench.programbench.ledger_start import take_over_ledger
+    from obo_bench.programbench.shown_run import show_run
     from obo_bench.programbench.solving.image_use import ImageUse
     from obo_bench.programbench.solving.instance import run_instance
     from obo_bench.programbench.solving.scheduler import confirm_at_end, run_all
@@ -144,6 +143,7 @@ def _body(session: Session, options: RunOptions, reporter: Reporter) -> RunResul
     context, chosen = pass_gates(session, options, reporter)
     with contextlib.closing(context):
         take_over_ledger(session, reporter)
+        show_run(context)
         images = ImageUse(context, chosen)
         session.manifest.harness["images"] = context.images
         try:

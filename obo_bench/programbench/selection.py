@@ -64,7 +64,7 @@ def select(instances: Sequence[Instance], selector: Selector) -> tuple[Instance,
     """
     check_selector(selector)
     wanted = _wanted_ids(selector)
-    _refuse_unknown(wanted, instances)
+    _refuse_unknown(wanted, [instance.instance_id for instance in instances], "the benchmark")
     narrowing = _Narrowing(
         [instance for instance in instances if not instance.is_fixture or instance.instance_id in wanted]
     )
@@ -74,6 +74,16 @@ def select(instances: Sequence[Instance], selector: Selector) -> tuple[Instance,
     narrowing.apply("--filter", selector.filter, _official(narrowing.left, selector.filter, "", selector.shuffle))
     narrowing.apply("--slice", selector.slice, _official(narrowing.left, "", selector.slice, shuffle=False))
     return tuple(narrowing.left)
+
+
+def chosen_ids(requested: Sequence[str], selector: Selector, whose: str) -> tuple[str, ...]:
+    """Return the ids that the selector names, in its order, or all of `requested` where it names none.
+
+    Raises PreflightRefused `unknown_instance` for one that `whose`, such as "the run", does not have.
+    """
+    named = _wanted_ids(selector)
+    _refuse_unknown(named, requested, whose)
+    return named or tuple(requested)
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
@@ -151,9 +161,9 @@ def _wanted_ids(selector: Selector) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for given in selector.instance_ids if (name := given.strip())))
 
 
-def _refuse_unknown(wanted: tuple[str, ...], instances: Sequence[Instance]) -> None:
-    known = [instance.instance_id for instance in instances]
-    unknown = [name for name in wanted if name not in set(known)]
+def _refuse_unknown(named: Sequence[str], known: Sequence[str], whose: str) -> None:
+    having = set(known)
+    unknown = [name for name in named if name not in having]
     if not unknown:
         return
     near = {name: difflib.get_close_matches(name[:200], known, n=3, cutoff=0.5) for name in unknown[:_SHOWN_IDS]}
@@ -161,7 +171,7 @@ def _refuse_unknown(wanted: tuple[str, ...], instances: Sequence[Instance]) -> N
     more = f", and {len(unknown) - _SHOWN_IDS} more" if len(unknown) > _SHOWN_IDS else ""
     raise PreflightRefused(
         "unknown_instance",
-        f"the benchmark has no instance {', '.join(told)}{more}",
+        f"{whose} has no instance {', '.join(told)}{more}",
         evidence={"unknown": unknown, "near": near},
     )
 

@@ -221,9 +221,8 @@ class Expressions(ABC):
             receiver, replace(place, building=False)
         ):
             return True
-        if not self._registers(node, place) and self._parts(
-            [*node.args, *(keyword.value for keyword in node.keywords)], inner
-        ):
+        given = [keyword.value for keyword in node.keywords if not _completes(keyword, kinds)]
+        if not self._registers(node, place) and self._parts([*node.args, *given], inner):
             return True
         self.expression(node.func, replace(place, permitted=permitted))
         return self._admitting(node, place)
@@ -265,6 +264,12 @@ class Expressions(ABC):
     def annotation(self, node: ast.expr | None, place: Place) -> None:
         """Visit an annotation: it is evaluated, but the classes it names are not built."""
         self.expression(node, replace(place, building=False, typing=True))
+
+
+def _completes(keyword: ast.keyword, called: Types) -> bool:
+    """Recognise what completes words for a shell: the dispatcher calls it in a process that runs no command."""
+    option = all(isinstance(kind, Foreign) and kind.dotted in {"typer.Option", "typer.Argument"} for kind in called)
+    return option and keyword.arg == "autocompletion" and isinstance(keyword.value, ast.Name | ast.Attribute)
 
 
 def _by_name(package: Package) -> dict[str, list[Function]]:

@@ -68,7 +68,17 @@ FIRST_ACTS: dict[str, frozenset[str]] = {
             "write_bytes(self._aside / f'{Path(name).name}.json', self._final.read_bytes())",
         }
     ),
-    "obo_bench.core.files:read_json_object": frozenset({"Path(path).read_bytes()"}),
+    "obo_bench.core.files:read_json_object": frozenset({"read_whole(path)"}),
+    "obo_bench.core.files:read_whole": frozenset({"open_regular(path)", "stream.read(LARGEST_DOCUMENT + 1)"}),
+    "obo_bench.core.files:open_regular": frozenset(
+        {
+            "os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)",
+            "os.fstat(descriptor)",
+            "os.fstat(descriptor).st_mode",
+            "os.fdopen(descriptor, 'rb')",
+            "os.close(descriptor)",
+        }
+    ),
     # the durable write
     "obo_bench.core.files:write_bytes": frozenset(
         {

@@ -1,19 +1,15 @@
 """What some commands read when they succeed: submissions, grades, a reference to compare with, a running cleanroom."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from obo_bench.core.files import write_json
 from obo_bench.practice.docker_cli import docker
 from obo_bench.practice.images import image_reference
 from obo_bench.practice.tasks import task_by_id
 from obo_bench.programbench.packaging.submission import package_workspace
+from tests.gate_world import GateWorld
 from tests.parity.command_lines import IID
-
-GOLDEN_SUMMARY = Path(__file__).parents[1] / "data" / "golden" / "grade-summary.json"
 
 
 @contextmanager
@@ -28,7 +24,9 @@ def supplied(command: str, values: Mapping[str, str | None]) -> Iterator[None]:
         case "eval":
             submission(runs / "programbench" / "r")
         case "gate":
-            graded_run(runs / "programbench" / "r")
+            run = GateWorld(runs / "programbench" / "r")
+            run.graded(IID, 3, 3)
+            run.write()
             Path(values["--reference"] or "").write_text(f"{IID},0.5\n")
             Path(values["--tasks"] or "").write_text(f"{IID}\n")
         case "prepare":
@@ -56,21 +54,6 @@ def solve(workspace: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         path.chmod(mode)
-
-
-def graded_run(run_root: Path) -> None:
-    """Make a run root whose one instance has passed."""
-    sha256 = submission(run_root)
-    summary: dict[str, Any] = json.loads(GOLDEN_SUMMARY.read_text("utf-8"))
-    [example] = summary["instances"].values()
-    grade = {"verdict": "pass", "reason": "all_tests_passed", "blame": None, "score": 1.0, "detail": ""}
-    numbers = {"passed": 3, "failed": 0, "not_run": 0, "attempts": 1, "submission_sha256": sha256}
-    summary["instances"] = {IID: {**example, **grade, **numbers}}
-    totals = dict.fromkeys(("requested", "submitted", "pass", "official_listed", "resolved"), 1)
-    summary |= totals | {"fail": 0, "ungraded": 0, "evaluation_status": "completed"}
-    write_json(run_root / "grade_summary.json", summary)
-    manifest = {"benchmark": "programbench", "command": "programbench run", "requested_task_ids": [IID]}
-    write_json(run_root / "run_manifest.json", {**manifest, "extra": {"outcome": "completed", "exit_code": 0}})
 
 
 @contextmanager

@@ -55,17 +55,18 @@ def load_settings(path: Path, *, named: bool) -> SettingsFile:
     Raises PreflightRefused `settings_unreadable` with line and column; a missing file is refused only when named.
     """
     try:
-        raw = _read(path)
+        raw = read_settings(path)
     except FileNotFoundError:
         if not named:
             return SettingsFile(path, present=False)
         raise _unreadable(path, "it does not exist") from None
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
-    return SettingsFile(path, present=True, values=_parse(path, raw))
+    return SettingsFile(path, present=True, values=parse_settings(path, raw))
 
 
-def _read(path: Path) -> bytes:
+def read_settings(path: Path) -> bytes:
+    """Return the bytes of a settings file; never waits. Raises OSError, also for what is no such file."""
     # Opened without waiting: a FIFO without a writer would hold the run for ever.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") if stat.S_ISREG(os.fstat(descriptor).st_mode) else _close(descriptor) as stream:
@@ -80,7 +81,8 @@ def _close(descriptor: int) -> NoReturn:
     raise OSError("it is not a regular file")
 
 
-def _parse(path: Path, raw: bytes) -> dict[str, Any]:
+def parse_settings(path: Path, raw: bytes) -> dict[str, Any]:
+    """Return what `raw`, read from `path`, says; raises PreflightRefused `settings_unreadable` with line and column."""
     try:
         text = raw.decode("utf-8-sig")
         value = json.loads(text, parse_constant=lambda constant: _refuse_constant(constant, text))

@@ -16,12 +16,12 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.cost import cost_of
 from obo_bench.gateway.errors import GatewayError
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.leftovers.leftover_rooms import remove_rooms
 from obo_bench.programbench.leftovers.run_lookup import RecordedRun, hold_run
 from obo_bench.programbench.leftovers.run_server import Ended, RunServer, TaskEnd
 from obo_bench.programbench.leftovers.run_tasks import damaged_checkpoints, is_settled, known_end, submitted_instances
 from obo_bench.programbench.paths import InstancePaths
-from obo_bench.programbench.rows import BENCHMARK
 from obo_bench.programbench.solving.endings import CANCELLED_BY_OPERATOR
 
 CANCELLED = frozenset({TaskEnd.CANCELLED, TaskEnd.LOST, TaskEnd.UNKNOWN})

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 
 from obo_bench.engine.leftovers import Leftover
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.leftovers.run_lookup import RecordedRun, read_run, run_nonce
-from obo_bench.programbench.rows import BENCHMARK
 
 
 class RunIndex:

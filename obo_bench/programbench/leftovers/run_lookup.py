@@ -13,10 +13,10 @@ from typing import Any
 
 from obo_bench.core.files import read_json_object
 from obo_bench.core.lock import LOCK_NAME, OWNER_NAME, RunLock
-from obo_bench.core.manifest import MANIFEST_NAME
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.roots import MANIFEST_NAME
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.admission.order import ORDER_NAME
-from obo_bench.programbench.rows import BENCHMARK
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from obo_bench.core.redact import MASK, process_redactor
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.gateway.client import GatewayClient, password_from_environment
+from obo_bench.gateway.client import CALL_DEADLINE_SEC, GatewayClient, password_from_environment
 from obo_bench.gateway.errors import GatewayError, GatewayRefused, GatewayUnreachable
-from obo_bench.gateway.wire import TaskRecord
+from obo_bench.gateway.wire import Health, State, TaskRecord
 from obo_bench.programbench.admission.settings import load_settings
 from obo_bench.programbench.leftovers.run_lookup import RecordedRun
 
@@ -61,13 +61,16 @@ class Ended:
 class RunServer:
     """The server that a run's tasks are at; a context manager."""
 
-    def __init__(self, run: RecordedRun, url: str | None = None) -> None:
-        """Take the address from `url`, else from the manifest; raises GatewayUnreachable when there is none."""
+    def __init__(self, run: RecordedRun, url: str | None = None, *, deadline_sec: float = CALL_DEADLINE_SEC) -> None:
+        """Take the address from `url`, else from the manifest; raises GatewayUnreachable when there is none.
+
+        `deadline_sec` bounds each question.
+        """
         self.address = url or run.url
         """The server's address."""
         if not _is_address(self.address):
             raise GatewayUnreachable("the manifest holds no usable address of the server: give --ouroboros-url")
-        self._client = GatewayClient(self.address, password=_password(run))
+        self._client = GatewayClient(self.address, password=_password(run), deadline_sec=deadline_sec)
         self._admitted_version = run.runtime_version
 
     def __enter__(self) -> Self:
@@ -98,6 +101,10 @@ class RunServer:
             raise _cannot_be_asked(self.address, refused) from refused
         except GatewayError as error:
             raise _cannot_be_asked(self.address, error) from error
+
+    def look(self) -> tuple[Health, State]:
+        """Return who answers at the address, and its load; raises GatewayError."""
+        return self._client.health(), self._client.state()
 
     def record(self, task_id: str) -> TaskRecord | None:
         """Return a task's record, or None when the run's own server does not know it; raises GatewayError."""

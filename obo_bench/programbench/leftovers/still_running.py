@@ -37,7 +37,7 @@ def still_running(run_root: Path) -> list[RunningTask]:
     return [
         RunningTask(path.parent.name, task.task_id, task.container)
         for path in sorted(run_root.glob(f"*/{CHECKPOINT_NAME}"))
-        if (task := _task(path)) is not None and _may_run(InstancePaths(run_root, path.parent.name), task)
+        if (task := _task(path)) is not None and may_still_run(InstancePaths(run_root, path.parent.name), task)
     ]
 
 
@@ -49,7 +49,8 @@ def _task(path: Path) -> TaskCheckpoint | None:
         return None
 
 
-def _may_run(paths: InstancePaths, task: TaskCheckpoint) -> bool:
+def may_still_run(paths: InstancePaths, task: TaskCheckpoint) -> bool:
+    """Say whether nobody has seen the end of an instance's task."""
     if task.status in FINAL_STATUSES:
         return False
     row = last_ending(paths)

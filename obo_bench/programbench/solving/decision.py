@@ -1,10 +1,14 @@
 """What to do with an instance when a run comes to it: nothing, go on with its task, or solve it (again).
 
 Money is at stake in every branch: a new task is made only when the earlier one is known to be over.
+
+The decision is made of the instance's files and of what `Tasks` answer, so that it can be foretold without being acted
+upon: a run's own tasks end what is in the way, those of somebody who only looks do not.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from obo_bench.core.documents import UnreadableDocument
 from obo_bench.core.ledger import Row
@@ -13,6 +17,7 @@ from obo_bench.gateway.lifecycle import record_of, retire
 from obo_bench.gateway.outcome import judge
 from obo_bench.gateway.wire import TaskRecord
 from obo_bench.programbench.context import RunContext
+from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.solving.endings import (
     CANCELLED_BY_OPERATOR,
     CHECKPOINT_UNREADABLE,
@@ -67,23 +72,68 @@ class Decision:
     """The same for people, with what can be done."""
 
 
+class Tasks(Protocol):
+    """What a decision asks about the task of an instance; each question raises GatewayError when nobody can answer."""
+
+    def record(self, task: TaskCheckpoint) -> TaskRecord | None:
+        """Return what is known of a task; None when the server does not know it."""
+
+    def retire(self, task: TaskCheckpoint) -> TaskRecord | None:
+        """Make sure that a task is over, and return its last record."""
+
+    def are_held(self) -> bool:
+        """Say whether no further task may be paid for."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the operator asks for beyond the ordinary resume."""
+
+    retry: tuple[str, ...] = ()
+    """Reasons for which a failed instance is solved again."""
+    redo_existing: bool = False
+    """Solve done instances again."""
+
+
 def decide(context: RunContext, instance_id: str) -> Decision:
     """Return the next step; raises GatewayError when the server cannot say whether a task is live."""
-    paths, options = context.paths(instance_id), context.options
+    options = context.options
+    return decide_by(context.paths(instance_id), Wishes(options.retry, options.redo_existing), _LiveTasks(context))
+
+
+def decide_by(paths: InstancePaths, wishes: Wishes, tasks: Tasks) -> Decision:
+    """Return the next step of an instance by its files and what `tasks` answer; raises their GatewayError."""
     done = finished_row(paths)
-    if done is not None and not options.redo_existing and not is_retried(done, options.retry):
+    if done is not None and not wishes.redo_existing and not is_retried(done, wishes.retry):
         return Decision(Step.SKIP, done.attempt, row=done)
     row, begun = last_ending(paths), attempts_begun(paths)
     try:
         checkpoint = CheckpointFile(paths.checkpoint).read()
     except UnreadableDocument as error:
-        return _damaged(error, begun + 1, options.retry)
+        return _damaged(error, begun + 1, wishes.retry)
     if checkpoint is not None:
         told = last_ending(paths, checkpoint.attempt)
-        return _Task(context, checkpoint, told, max(begun, checkpoint.attempt) + 1).decide(anew=done is not None)
-    if row is None or done is not None or options.redo_existing or not is_kept(row, options.retry):
+        task = _Task(tasks, wishes, checkpoint, told, max(begun, checkpoint.attempt) + 1)
+        return task.decide(anew=done is not None)
+    if row is None or done is not None or wishes.redo_existing or not is_kept(row, wishes.retry):
         return Decision(Step.SOLVE, begun + 1)
     return Decision(Step.KEEP, row.attempt, row=row)
+
+
+class _LiveTasks:
+    """The tasks of a run at work: what is in the way is ended."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+
+    def record(self, task: TaskCheckpoint) -> TaskRecord | None:
+        return record_of(self._context.gateway, task)
+
+    def retire(self, task: TaskCheckpoint) -> TaskRecord | None:
+        return retire(self._context.gateway, task.task_id)
+
+    def are_held(self) -> bool:
+        return self._context.spending.why_not() is not None
 
 
 def _damaged(error: UnreadableDocument, next_attempt: int, retry: tuple[str, ...]) -> Decision:
@@ -100,21 +150,22 @@ def _damaged(error: UnreadableDocument, next_attempt: int, retry: tuple[str, ...
 class _Task:
     """The task that an instance has: its checkpoint, and the last row of its attempt."""
 
-    context: RunContext
+    tasks: Tasks
+    wishes: Wishes
     checkpoint: TaskCheckpoint
     row: Row | None
     next_attempt: int
 
     def decide(self, *, anew: bool) -> Decision:
         """Return the next step; `anew` says that the operator wants another attempt of a finished instance."""
-        options = self.context.options
-        if anew or options.redo_existing:
-            held = self.context.spending.why_not()
+        retry = self.wishes.retry
+        if anew or self.wishes.redo_existing:
+            held = self.tasks.are_held()
             return Decision(Step.HELD, self.next_attempt, row=self.row) if held else self._again()
         if self.checkpoint.cancel_asked and not self._is_settled():
-            return self._again() if CANCELLED_BY_OPERATOR in options.retry else self._end_for_operator()
+            return self._again() if CANCELLED_BY_OPERATOR in retry else self._end_for_operator()
         if self.row is not None and is_over(self.row):
-            kept = is_kept(self.row, options.retry)
+            kept = is_kept(self.row, retry)
             return Decision(Step.KEEP, self.row.attempt, row=self.row) if kept else self._again()
         return self._ask()
 
@@ -124,13 +175,13 @@ class _Task:
 
     def _end_for_operator(self) -> Decision:
         """Finish a cancellation that was begun; work that was finished meanwhile is fetched all the same."""
-        record = retire(self.context.gateway, self.checkpoint.task_id)
+        record = self.tasks.retire(self.checkpoint)
         if record is not None and record.status == "completed":
             return self._attach(record)
         return Decision(Step.CANCELLED, self.checkpoint.attempt, self.row, self.checkpoint, record)
 
     def _ask(self) -> Decision:
-        record = record_of(self.context.gateway, self.checkpoint)
+        record = self.tasks.record(self.checkpoint)
         if record is None:
             return self._unknown()
         return self._anew(record) if record.final and judge(record).infrastructure else self._attach(record)
@@ -140,7 +191,7 @@ class _Task:
         task = self.checkpoint
         if task.status == INTENT:
             return Decision(Step.REPOST, task.attempt, self.row, task)
-        if TASK_UNKNOWN in self.context.options.retry:
+        if TASK_UNKNOWN in self.wishes.retry:
             return self._anew(None)
         why = (
             f"the server had taken task {task.task_id} ({task.status}) and does not know it any more: start it with "
@@ -154,7 +205,7 @@ class _Task:
 
     def _again(self) -> Decision:
         """Return a new attempt, once the earlier task is known to be over."""
-        return self._anew(retire(self.context.gateway, self.checkpoint.task_id))
+        return self._anew(self.tasks.retire(self.checkpoint))
 
     def _anew(self, record: TaskRecord | None) -> Decision:
         return Decision(Step.SOLVE, self.next_attempt, self.row, self.checkpoint, record)

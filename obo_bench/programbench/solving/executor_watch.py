@@ -3,7 +3,9 @@
 import time
 
 from obo_bench.core.reporter import Reporter
+from obo_bench.core.run_changes import InstanceChange
 from obo_bench.engine.cleanroom import Cleanroom, Condition
+from obo_bench.engine.cleanroom_spec import INSTANCE_LABEL
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.command_calls import CommandCalls
 from obo_bench.gateway.settlement import ExecutorTrouble, SettledBy
@@ -51,6 +53,7 @@ class ExecutorWatch:
         condition = self._cleanroom.examine()
         if condition is None:
             return None
+        self._tell(condition)
         if condition.trouble:
             return ExecutorTrouble(SettledBy.EXECUTOR_LOST, condition.trouble, condition.facts)
         return self._paused(condition) or self._not_reached_yet(task_id)
@@ -61,6 +64,10 @@ class ExecutorWatch:
         if condition is not None and condition.reason is not None:
             return ExecutorTrouble(SettledBy.EXECUTOR_LOST, condition.reason, condition.facts)
         return self._not_reached(task_id, 1)
+
+    def _tell(self, condition: Condition) -> None:
+        found = condition.trouble or ("paused" if condition.paused else "up")
+        self._reporter.update(InstanceChange(self._cleanroom.spec.labels[INSTANCE_LABEL], container=found))
 
     def _paused(self, condition: Condition) -> ExecutorTrouble | None:
         if not condition.paused:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from obo_bench.core.files import write_json, write_text
 from obo_bench.core.ledger import Row, Status
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.run_changes import Phase
 from obo_bench.core.wire_format import LaterWord
 from obo_bench.engine.cleanroom import CleanroomUnfit
 from obo_bench.engine.images import PullAbandoned
@@ -47,6 +48,7 @@ def run_instance(context: RunContext, instance: Instance) -> Row:
     if context.closed.is_set():
         return attempt.not_attempted()
     context.paths(instance.instance_id).directory.mkdir(exist_ok=True)
+    context.at(instance.instance_id, Phase.WAITING)
     try:
         decision = _decide(attempt)
         return _go(attempt, decision) if decision is not None else attempt.not_attempted()
@@ -204,6 +206,7 @@ def _submit(
     attempt: Attempt, life: TaskLife, body: dict[str, object], checkpoint: TaskCheckpoint, room: Room
 ) -> TaskCheckpoint | Row:
     context, started = attempt.context, time.monotonic()
+    context.at(attempt.id, Phase.WORKER)
     with context.idle_workers.reserve(context.admitted, context.closed, context.reporter) as reserved:
         attempt.durations["queued"] = time.monotonic() - started
         if not reserved:
@@ -223,6 +226,7 @@ def _post(
     context = attempt.context
     attempt.task_made()
     context.spending.begin(attempt.id, attempt.number, checkpoint.task_id)
+    context.at(attempt.id, Phase.SUBMITTED, checkpoint.task_id)
     try:
         submitted = life.submit(body, checkpoint)
     except TaskRejected as rejected:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from obo_bench.core.files import read_json_object, write_json
+from obo_bench.core.run_changes import Phase
 from obo_bench.engine.cleanroom import Cleanroom, CleanroomUnfit, remove_cleanroom
-from obo_bench.engine.cleanroom_spec import CleanroomSpec
+from obo_bench.engine.cleanroom_spec import WORKSPACE, CleanroomSpec
 from obo_bench.engine.leftovers import find_leftovers, remove_leftover
 from obo_bench.engine.trouble import engine_errors
 from obo_bench.programbench.context import RunContext
@@ -110,11 +111,13 @@ def _discard(context: RunContext, spec: CleanroomSpec) -> None:
 
 def _seed_and_start(context: RunContext, instance_id: str, spec: CleanroomSpec) -> Room:
     directory = spec.workspace.parent
+    context.at(instance_id, Phase.SEED)
     with private_scratch(directory) as scratch:
         seeded = seed_workspace(
             context.engine, spec.image_id, spec.workspace, scratch, dict(spec.labels), spec.reference_volume
         )
         level = seeded.protection
+        context.at(instance_id, Phase.CLEANROOM)
         cleanroom = Cleanroom.start(context.engine, spec if level == "os" else replace(spec, reference_volume=None))
         if level == "os" and not _protected_and_runs(cleanroom):
             # Some file systems and daemons cannot do it; the run goes on with the weaker level, and says so.
@@ -140,7 +143,9 @@ def _seed_and_start(context: RunContext, instance_id: str, spec: CleanroomSpec) 
 
 
 def _probe(cleanroom: Cleanroom) -> int:
-    return cleanroom.run(f"./{REFERENCE} </dev/null >/dev/null 2>&1", _PROBE_SEC)
+    """Run the reference and return its status; elsewhere, so that what it writes does not become a part of the task."""
+    run = f"{WORKSPACE}/{REFERENCE} </dev/null >/dev/null 2>&1"
+    return cleanroom.run(f"cd /tmp || cd / || exit; {run}", _PROBE_SEC)
 
 
 def _protected_and_runs(cleanroom: Cleanroom) -> bool:

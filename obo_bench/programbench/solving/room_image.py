@@ -1,5 +1,6 @@
 """The image of an attempt: there, the one that is allowed, and without another copy of the reference in it."""
 
+from obo_bench.core.run_changes import InstanceChange, Phase
 from obo_bench.engine.cleanroom_spec import WORKSPACE, CleanroomSpec
 from obo_bench.engine.image_audit import ImageAuditIncomplete, audit_image
 from obo_bench.engine.images import ImageIdentity, ImageUnavailable, ensure_image
@@ -41,6 +42,7 @@ def _present(context: RunContext, instance_id: str, spec: CleanroomSpec) -> Imag
             context.reporter,
             digests=digests,
             by_tag=by_tag,
+            subject=instance_id,
             wait=context.closed.wait,
             abandoned=context.closed.is_set,
         )
@@ -61,6 +63,7 @@ def _hold_against_pins(context: RunContext, instance_id: str, image: ImageIdenti
 
 
 def _audit(context: RunContext, instance_id: str, spec: CleanroomSpec, image: ImageIdentity) -> None:
+    context.reporter.update(InstanceChange(instance_id, phase=Phase.AUDIT))
     try:
         audit = audit_image(
             context.engine,

@@ -8,9 +8,10 @@ from obo_bench.core.ending import is_campaign_fatal
 from obo_bench.core.ledger import LedgerUnwritable, Row
 from obo_bench.core.refusals import Refusal
 from obo_bench.engine.trouble import is_disk_full
+from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.context import RunContext
 from obo_bench.programbench.instances import Instance
-from obo_bench.programbench.rows import BENCHMARK, append_row
+from obo_bench.programbench.rows import append_row
 from obo_bench.programbench.solving.attempt import AttemptAbandoned
 from obo_bench.programbench.solving.not_ready import DISK_LOW, ENGINE_UNREACHABLE
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from obo_bench.core.files import write_json
 from obo_bench.core.ledger import Row
+from obo_bench.core.run_changes import Phase
 from obo_bench.engine.trouble import is_disk_full
 from obo_bench.gateway.checkpoint import CheckpointFile, TaskCheckpoint
 from obo_bench.gateway.cost import cost_of, running_cost
@@ -40,8 +41,10 @@ _MOST_LISTED = 20
 def watch_task(attempt: Attempt, life: TaskLife, checkpoint: TaskCheckpoint, room: Room | None) -> Row:
     """Wait for the task to settle and return the attempt's row."""
     started = time.monotonic()
+    attempt.context.at(attempt.id, Phase.RUNNING, checkpoint.task_id)
     settlement = life.watch(checkpoint, attempt.context.options.timeout_sec + GRACE_SEC)
     attempt.durations["solve"] = time.monotonic() - started
+    attempt.context.at(attempt.id, Phase.SETTLING)
     attempt.task_may_live = settlement.by in _MAY_STILL_RUN
     if settlement.by is SettledBy.FINAL and settlement.record is not None:
         return _settled(attempt, life, settlement.record, checkpoint, room)
@@ -112,6 +115,7 @@ def _executor_trouble(attempt: Attempt, life: TaskLife, room: Room | None, task_
 def _package(attempt: Attempt, details: dict[str, object], cost: dict[str, object]) -> Row:
     context, paths = attempt.context, attempt.context.paths(attempt.id)
     started = time.monotonic()
+    context.at(attempt.id, Phase.PACKAGING)
     try:
         submission = package_workspace(
             paths.workspace,

@@ -59,6 +59,11 @@ class Spending:
         with self._lock:
             return self._account.knows(instance_id, attempt)
 
+    def sums(self) -> tuple[float, int]:
+        """Return the known costs of all ended attempts in USD, and how many of them have an unknown one."""
+        with self._lock:
+            return self._account.sums()
+
     def why_not(self) -> str | None:
         """Return why no further task may be paid for now, None when one may; asks the server."""
         if self._client is None:

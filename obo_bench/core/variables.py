@@ -1,0 +1,20 @@
+"""The names of environment variables that belong to this program."""
+
+from collections.abc import Mapping
+
+PREFIX = "OBO_BENCH_"
+"""What the variable of an option begins with."""
+KEPT = frozenset({"OBO_BENCH_OPENROUTER_URL", "OBO_BENCH_PARENT_FD"})
+"""Variables with the prefix that are no option's."""
+TEST_PREFIX = "OBO_BENCH_TEST_"
+"""Variables that only the tests read."""
+
+
+def is_option_variable(name: str) -> bool:
+    """Say whether a variable can only be meant for an option, whether or not there is such an option."""
+    return name.startswith(PREFIX) and name not in KEPT and not name.startswith(TEST_PREFIX)
+
+
+def without_option_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for a child that is given all of its options: the operator's were meant for the parent."""
+    return {name: value for name, value in environ.items() if not is_option_variable(name)}
