@@ -11,13 +11,12 @@ import obo_bench
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ending import is_campaign_fatal
 from obo_bench.core.ledger import Row, read_rows
+from obo_bench.core.refusal_reasons import REASONS, Stage
 from obo_bench.core.refusals import (
     CAMPAIGN_FATAL_PROVENANCE_REASONS,
     OVERRIDABLE_ATTESTATION_REASONS,
-    REASONS,
     Objection,
     Refusal,
-    Stage,
 )
 from obo_bench.core.session import benchmark_session
 from obo_bench.programbench.context import RunContext
@@ -29,7 +28,8 @@ from tests.run_context import context_of
 
 PACKAGE = Path(obo_bench.__file__).parent
 MODULES = sorted(module.relative_to(PACKAGE).as_posix() for module in PACKAGE.rglob("*.py"))
-THE_TABLE = "core/refusals.py"
+VOCABULARY = {"core/refusals.py", "core/refusal_reasons.py", "core/refusal_meanings.py"}
+"""Where the words themselves are kept: the set, the table of reasons, and what each means."""
 FATAL = sorted(CAMPAIGN_FATAL_PROVENANCE_REASONS)
 NOT_FATAL = sorted(REASONS.keys() - CAMPAIGN_FATAL_PROVENANCE_REASONS)
 BUILT_BY = {
@@ -53,12 +53,17 @@ def spelled(source: str, module: str = "") -> list[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).rpartition(".")[2] in builders
     }
+    looked_up = {
+        id(node.slice)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "REASONS"
+    }
     return [
         f"{node.lineno}: {node.value}"
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
-        and id(node) not in raised
+        and id(node) not in raised | looked_up
         and names_a_fatal_reason(node.value)
     ]
 
@@ -69,7 +74,7 @@ def names_a_fatal_reason(text: str) -> bool:
     return bool(CAMPAIGN_FATAL_PROVENANCE_REASONS & set(words)) and all(word in REASONS for word in words)
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module != THE_TABLE])
+@pytest.mark.parametrize("module", [module for module in MODULES if module not in VOCABULARY])
 def test_no_module_spells_a_fatal_reason_but_to_raise_it(module: str) -> None:
     assert spelled((PACKAGE / module).read_text("utf-8"), module) == []
 
@@ -108,6 +113,7 @@ def test_the_scan_leaves_alone_what_raises_or_explains_a_reason() -> None:
     assert spelled('return Descent("lineage_broken", text)', "core/seed/lineage.py") == []
     assert spelled('return Descent("lineage_broken", text)', "programbench/run.py") == ["1: lineage_broken"]
     assert spelled('return refusals.Objection("lineage_broken", text)') == []
+    assert spelled('remedy = REASONS["lineage_broken"].remedy') == []
     assert spelled('def f():\n    """Raises a refusal `runtime_changed`, or runtime_unreachable later."""') == []
     assert spelled('if refusal.reason == "run_locked": pass') == []
 

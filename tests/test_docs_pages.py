@@ -23,7 +23,8 @@ from obo_bench.cli.app import app
 from obo_bench.cli.registry import READ_ONLY, RECORDED
 from obo_bench.core.ledger_row import Status
 from obo_bench.core.manifest import Outcome
-from obo_bench.core.refusals import REASONS, ExitCode
+from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.core.refusals import ExitCode
 from obo_bench.core.variables import PREFIX
 from obo_bench.gateway import outcome
 from obo_bench.programbench.evaluation.verdicts import RULINGS

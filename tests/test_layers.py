@@ -11,7 +11,8 @@ import typer
 import obo_bench
 from obo_bench.cli import registry
 from obo_bench.cli.app import app
-from obo_bench.core.refusals import REASONS, Refusal
+from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.core.refusals import Refusal
 
 PACKAGE = Path(obo_bench.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))

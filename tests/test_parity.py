@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import pytest
 import typer
 
-from obo_bench.core.refusals import REASONS, STAGE_EXIT_CODES
+from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.core.refusals import STAGE_EXIT_CODES
 from tests.conftest import docker_trouble
 from tests.parity import command_lines
 from tests.parity.table import NEED_ENGINE, Taken, cells, taken

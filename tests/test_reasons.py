@@ -10,7 +10,8 @@ from obo_bench.__main__ import main
 from obo_bench.cli.reasons import WIDTH, row_vocabulary, vocabulary
 from obo_bench.cli.registry import command_of
 from obo_bench.core.refusal_meanings import MEANINGS
-from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, REASONS, STAGE_EXIT_CODES
+from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, STAGE_EXIT_CODES
 from tests.conftest import obo
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
+from obo_bench.core.refusal_reasons import REASONS, Stage
 from obo_bench.core.refusals import (
-    REASONS,
     STAGE_EXIT_CODES,
     BenchmarkAdmissionRefused,
     Objection,
@@ -20,7 +20,6 @@ from obo_bench.core.refusals import (
     Refusal,
     RuntimeAttestationRefused,
     SeedShapeRefused,
-    Stage,
 )
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.signals import Interrupted

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import obo_bench
-from obo_bench.core.refusals import REASONS
+from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.gateway.settlement import SettledBy
 from obo_bench.programbench.row_reasons import ROW_REASONS, SERVER_INFRASTRUCTURE, SERVER_OTHER, Resume, explain
 from obo_bench.programbench.solving.endings import PERMANENT, REATTACHABLE

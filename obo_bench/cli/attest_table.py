@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from obo_bench.core.refusals import ExitCode, Stage
+from obo_bench.core.refusal_reasons import Stage
+from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import printable
 
 if TYPE_CHECKING:

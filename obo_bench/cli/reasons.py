@@ -8,7 +8,8 @@ import typer
 
 from obo_bench.cli import answer, arguments
 from obo_bench.core.refusal_meanings import MEANINGS
-from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, REASONS, STAGE_EXIT_CODES, Stage
+from obo_bench.core.refusal_reasons import REASONS, Stage
+from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, STAGE_EXIT_CODES
 
 WIDTH = 80
 """Columns of the text, with or without a terminal."""

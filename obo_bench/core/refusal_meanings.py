@@ -1,4 +1,4 @@
-"""What each reason of a refusal means, one clause; what to do about it is in `refusals.REASONS`."""
+"""What each reason of a refusal means, one clause; what to do about it is in `refusal_reasons.REASONS`."""
 
 from collections.abc import Mapping
 
@@ -53,4 +53,4 @@ MEANINGS: Mapping[str, str] = {
     "output_unwritable": "a file that was asked for cannot be written",
     "output_not_confined": "an output would land in the checkout, in the server's data or in what is read",
 }
-"""Every reason of `refusals.REASONS`, in its order."""
+"""Every reason of `refusal_reasons.REASONS`, in its order."""

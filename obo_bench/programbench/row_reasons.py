@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from obo_bench.core.refusals import REASONS
+from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.gateway.outcome import is_infrastructure
 
 
@@ -62,7 +62,6 @@ ROW_REASONS: Mapping[str, RowReason] = {
         "resume with a higher --max-cost-usd, or raise the server's TOTAL_BUDGET",
         Resume.BEGINS,
     ),
-    "no_ledger_row": RowReason("no invocation came to it", "resume the run", Resume.BEGINS),
     "stopped_by_error": RowReason("a bug in obo-bench ended the run", "report it, then resume", Resume.BEGINS),
     # it could not begin
     "engine_unreachable": RowReason("the Docker daemon does not answer", "start it, then resume", Resume.AGAIN),

@@ -7,7 +7,8 @@ from pathlib import Path
 from obo_bench.core.admission import SeedDemands
 from obo_bench.core.git import TIMEOUT_SEC
 from obo_bench.core.manifest import Lineage, SeedGate, Source
-from obo_bench.core.refusals import REASONS, Objection
+from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.core.refusals import Objection
 from obo_bench.core.seed.lineage_gate import decide_lineage
 from obo_bench.core.seed.provenance import Provenance, at_top, collect_provenance
 from obo_bench.core.seed.repository import ForeignOwner

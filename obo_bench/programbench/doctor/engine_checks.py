@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from obo_bench.core.refusals import REASONS
+from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.engine.cleanroom import operator_user
 from obo_bench.engine.images import PLATFORM
 from obo_bench.programbench.admission.disk_room import GIB, require_disk_room

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from obo_bench.core.lock import OWNER_NAME
-from obo_bench.core.refusals import REASONS
+from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.core.roots import check_confined, forbidden_places
 from obo_bench.programbench.doctor.verdict import CannotLook, Verdict, fail, ok, warn
 from obo_bench.programbench.doctor.world import World

@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from obo_bench.core.refusals import REASONS
+from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.gateway.attestation import OVERRIDE_ENV, runtime_attestation
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.errors import GatewayError, GatewayUnreachable

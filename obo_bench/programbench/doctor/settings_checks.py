@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from obo_bench.core.refusals import REASONS, Objection
+from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.core.refusals import Objection
 from obo_bench.gateway.openrouter import KEY_NAME
 from obo_bench.programbench.admission.live_settings import credentials, model_slots
 from obo_bench.programbench.admission.model_slots import MODEL_SLOT

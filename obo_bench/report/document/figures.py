@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from obo_bench.core.manifest import RunManifest
-from obo_bench.core.refusals import REASONS
+from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.gateway.cost import usd
 from obo_bench.programbench.evaluation.instance_account import total_of
 from obo_bench.programbench.solving.account import Account

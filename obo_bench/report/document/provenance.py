@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from obo_bench.core.ledger_check import ledger_notices
 from obo_bench.core.manifest import RunManifest
-from obo_bench.core.refusals import REASONS
+from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.programbench.evaluation.grade_summary import GradeSummary
 from obo_bench.report.document.images import images_finding
 from obo_bench.report.document.parts import Attempts, Finding, FindingVerdict

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from obo_bench.programbench.evaluation.accounts import NO_ROW
 from obo_bench.programbench.evaluation.verdicts import RULINGS, Blame
 from obo_bench.programbench.row_reasons import Resume, explain
 
@@ -23,6 +24,8 @@ _BY_BLAME: Mapping[Blame | None, str] = {
 
 def row_remedy(reason: str) -> str:
     """Return what happened to an instance that ended so, what can be done, and what a resume does."""
+    if reason == NO_ROW:
+        return "no invocation came to it: resume the run"
     told = explain(reason)
     remedy = f"{told.meaning}: {told.remedy}" if told.remedy else told.meaning
     if told.resume is Resume.DONE:
