@@ -1,7 +1,7 @@
 """Makes the pictures of the documentation: `python -m tools.pictures [--run DIRECTORY]`.
 
-Without a run, a practice run is made, with a scripted solver that solves one program in part. Needs Chromium, and for
-the practice run Docker.
+Without a run, a practice run is made, with a scripted solver that solves one program in part. The board is that of
+another practice run. Needs Chromium and Docker.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.board_picture import main as board_picture
 from tools.browser import Browser, Scheme, find_browser
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
@@ -50,6 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         run = named or _practice_run(Path(scratch, "practice"))
         report_pictures(Browser(program), run, Path(scratch, "report.html"))
+        board_picture(Path(scratch, "board"), PICTURES / "board.svg")
 
 
 def report_pictures(browser: Browser, run: Path, page: Path) -> None:
