@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -37,6 +38,12 @@ def docker_trouble() -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return "" if done.returncode == 0 else done.stderr.decode("utf-8", "replace").strip()
+
+
+def pytest_configure() -> None:
+    """Let an interrupt be one: what a shell starts in the background has it ignored, and all children inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -47,7 +47,8 @@ def runs(
 def _lines(found: "RunList") -> list[str]:
     if not found.runs:
         return []
-    rows = [_COLUMNS, *map(_cells, found.runs)]
+    now = time.time()
+    rows = [_COLUMNS, *(_cells(run, now) for run in found.runs)]
     shown = [
         at for at, name in enumerate(_COLUMNS) if name != "PROBLEM" or any(row[at] != _NOTHING for row in rows[1:])
     ]
@@ -55,10 +56,9 @@ def _lines(found: "RunList") -> list[str]:
     return ["  ".join(f"{row[at]:<{widths[at]}}" for at in shown).rstrip() for row in rows]
 
 
-def _cells(run: "ListedRun") -> tuple[str, ...]:
-    begun, ended = run.created_at_unix, run.finished_at_unix
+def _cells(run: "ListedRun", now: float) -> tuple[str, ...]:
+    begun, ended = run.created_at_unix, now if run.alive else run.finished_at_unix
     took = ended - begun if begun is not None and ended is not None else None
-    took = time.time() - begun if run.alive and begun is not None else took
     cells = (
         run.run_id,
         run.kind,
