@@ -93,7 +93,7 @@ def test_the_same_attacks_work_on_a_program_of_the_agents_own(agent: str) -> Non
     own = f"/tmp/own-{agent}"
     inside(agent, "cp", "/bin/cat", own)
     outcomes = attack(agent, own)
-    assert {name for name, said in outcomes.items() if said != "worked"} <= FAIL_ON_EVERYTHING
+    assert {name for name, said in outcomes.items() if said != "worked"} <= FAIL_ON_EVERYTHING, outcomes
 
 
 def test_a_script_must_be_readable_and_so_is_protected_by_policy_only(engine: Engine, tmp_path: Path) -> None:
