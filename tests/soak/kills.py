@@ -18,7 +18,7 @@ from tests.soak.world import Run, World
 SERVER = ("--scenario", "instant", "--solve-delay-sec", "1.5", "--finalize-delay-sec", "0.5")
 """Options of a server for these kills."""
 _BIG = 48 << 20
-_TRIES = 15
+_TRIES = 30
 _WAIT_SEC = 60.0
 _MOMENT_SEC = 0.0005
 
