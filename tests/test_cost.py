@@ -11,11 +11,11 @@ import pytest
 from obo_bench.core.ledger import Row, read_rows
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
+from obo_bench.gateway.admission.preflight import Server
+from obo_bench.gateway.admission.server_budget import ServerBudget, budget_of, require_server_budget
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.cost import cost_of, running_cost
 from obo_bench.gateway.wire import State, TaskRecord
-from obo_bench.programbench.admission.preflight import Server
-from obo_bench.programbench.admission.server_budget import ServerBudget, budget_of, require_server_budget
 from obo_bench.programbench.solving.account import Account
 from obo_bench.programbench.solving.spending import Spending
 from tests.task_server import TaskServer, task_server

@@ -63,7 +63,7 @@ def test_only_main_exits() -> None:
             assert name in {
                 "__main__.py",
                 "programbench/evaluation/official_child.py",
-                "programbench/admission/migration_child.py",
+                "gateway/admission/migration_child.py",
             }, name
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import obo_bench
-from obo_bench.programbench.admission.model_slots import (
+from obo_bench.gateway.admission.model_slots import (
     MODEL_SLOTS,
     SlotChange,
     direct_provider,

@@ -199,8 +199,8 @@ def test_the_declared_model_must_be_the_one_that_solves(checkout: Path, tmp_path
 def test_a_server_without_workers(serve: Serve) -> None:
     from obo_bench.core.refusals import PreflightRefused
     from obo_bench.core.reporter import SilentReporter
+    from obo_bench.gateway.admission.readiness import wait_until_ready
     from obo_bench.gateway.client import GatewayClient
-    from obo_bench.programbench.admission.readiness import wait_until_ready
 
     with GatewayClient(serve(workers=0)) as client, pytest.raises(PreflightRefused) as refused:
         wait_until_ready(client, SilentReporter(), wait_sec=1.0)

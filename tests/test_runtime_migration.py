@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from obo_bench.programbench.admission import runtime_migration
-from obo_bench.programbench.admission.model_slots import migrate_model_value
-from obo_bench.programbench.admission.runtime_migration import (
+from obo_bench.gateway.admission import runtime_migration
+from obo_bench.gateway.admission.model_slots import migrate_model_value
+from obo_bench.gateway.admission.runtime_migration import (
     MigrationUnavailable,
     ModelNames,
     ask_checkout,

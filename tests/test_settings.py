@@ -10,11 +10,11 @@ import pytest
 
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import SilentReporter
+from obo_bench.gateway.admission import settings as settings_module
+from obo_bench.gateway.admission.live_settings import read_live_settings
+from obo_bench.gateway.admission.readiness import read_readiness, wait_until_ready
+from obo_bench.gateway.admission.settings import load_settings
 from obo_bench.gateway.client import GatewayClient
-from obo_bench.programbench.admission import settings as settings_module
-from obo_bench.programbench.admission.live_settings import read_live_settings
-from obo_bench.programbench.admission.readiness import read_readiness, wait_until_ready
-from obo_bench.programbench.admission.settings import load_settings
 from tests.scripted_server import READY, ROUTED, answering_json, health, server
 from tests.test_refusals import Serve, assert_refused, run, settings_file
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from obo_bench.core.redact import is_secret_name
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.admission.model_slots import MODEL_SLOTS
+from obo_bench.gateway.admission.model_slots import MODEL_SLOTS
 from obo_bench.programbench.server_profile import replace
 from obo_bench.programbench.server_profile.change import Plan, plan_change
 from obo_bench.programbench.server_profile.json_text import with_members

@@ -18,7 +18,7 @@ from obo_bench.cli.seen import OperatorDisplay
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import check_run_id, new_run_id, runs_root
-from obo_bench.programbench.admission.settings import settings_location
+from obo_bench.gateway.admission.settings import settings_location
 
 
 def text(value: str) -> str:

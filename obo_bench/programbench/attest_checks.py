@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
-from obo_bench.gateway.client import GatewayClient
-from obo_bench.programbench.admission.declared import (
+from obo_bench.gateway.admission.declared import (
     Declared,
     declare,
     enforce,
@@ -18,18 +17,19 @@ from obo_bench.programbench.admission.declared import (
     weigh_declared,
     weigh_live,
 )
-from obo_bench.programbench.admission.live_settings import describe_settings, model_slots, read_live_settings
-from obo_bench.programbench.admission.model_slots import MODEL_SLOT
-from obo_bench.programbench.admission.preflight import attest_runtime, network_password
-from obo_bench.programbench.admission.readiness import (
+from obo_bench.gateway.admission.live_settings import describe_settings, model_slots, read_live_settings
+from obo_bench.gateway.admission.model_slots import MODEL_SLOT
+from obo_bench.gateway.admission.preflight import attest_runtime, network_password
+from obo_bench.gateway.admission.readiness import (
     Readiness,
     not_ready,
     read_readiness,
     require_settings,
     wait_until_ready,
 )
-from obo_bench.programbench.admission.runtime_migration import ModelNames
-from obo_bench.programbench.admission.settings import SettingsFile
+from obo_bench.gateway.admission.runtime_migration import ModelNames
+from obo_bench.gateway.admission.settings import SettingsFile
+from obo_bench.gateway.client import GatewayClient
 from obo_bench.programbench.attest import AttestOptions
 from obo_bench.programbench.attest_record import Finding
 

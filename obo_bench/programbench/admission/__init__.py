@@ -1,1 +1,1 @@
-"""What must be true before a run spends money: settings, models, server, budget, the admitted experiment."""
+"""What must be true of a run before it spends money: its tasks, images, room and limits, the admitted experiment."""

@@ -19,8 +19,8 @@ from typing import Any
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.admission.live_settings import SOLVE_SETTINGS
-from obo_bench.programbench.admission.model_slots import MODEL_SLOTS
+from obo_bench.gateway.admission.live_settings import SOLVE_SETTINGS
+from obo_bench.gateway.admission.model_slots import MODEL_SLOTS
 from obo_bench.programbench.admission.order import (
     AdmittedImage,
     ConfigChange,

@@ -11,14 +11,14 @@ from obo_bench.core.ledger import read_rows
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.engine.daemon import Engine, connect_engine
+from obo_bench.gateway.admission.budget import require_budget
+from obo_bench.gateway.admission.declared import Declared, declare, enforce, weigh_declared
+from obo_bench.gateway.admission.preflight import Server, WantedServer, open_server
+from obo_bench.gateway.admission.server_budget import budget_of, require_server_budget
 from obo_bench.gateway.admitted import AdmittedServer
 from obo_bench.programbench.admission.admitted_config import AdmittedConfiguration, configuration_of
-from obo_bench.programbench.admission.budget import require_budget
-from obo_bench.programbench.admission.declared import Declared, declare, enforce, weigh_declared
 from obo_bench.programbench.admission.disk_room import DiskRoom, require_disk_room
 from obo_bench.programbench.admission.limits import cleanroom_limits, server_limits
-from obo_bench.programbench.admission.preflight import Server, open_server
-from obo_bench.programbench.admission.server_budget import budget_of, require_server_budget
 from obo_bench.programbench.context import IMAGE_TAG, RunContext, evaluator_environment
 from obo_bench.programbench.evaluation.evaluator import preflight_evaluator
 from obo_bench.programbench.image_pins import ImagePins, read_pins
@@ -59,7 +59,8 @@ def _server(session: Session, options: RunOptions, declared: Declared, reporter:
         session.manifest.extra.runtime_attestation = {"skipped": "dry_run"}
         enforce(weigh_declared(session, declared))
         return None
-    return open_server(session, options, declared, reporter)
+    wanted = WantedServer(options.url, options.repo_dir, options.expected_version)
+    return open_server(session, wanted, declared, reporter)
 
 
 def _budget(session: Session, options: RunOptions, declared: Declared, reporter: Reporter) -> None:

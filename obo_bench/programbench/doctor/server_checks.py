@@ -4,13 +4,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.gateway.admission.live_settings import bind_port, shown_settings
+from obo_bench.gateway.admission.readiness import not_ready
+from obo_bench.gateway.admission.server_budget import budget_of
 from obo_bench.gateway.attestation import OVERRIDE_ENV, runtime_attestation
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.errors import GatewayError, GatewayUnreachable
 from obo_bench.programbench.admission.limits import server_limits
-from obo_bench.programbench.admission.live_settings import bind_port, shown_settings
-from obo_bench.programbench.admission.readiness import not_ready
-from obo_bench.programbench.admission.server_budget import budget_of
 from obo_bench.programbench.doctor.verdict import CannotLook, Verdict, fail, ok, warn
 from obo_bench.programbench.doctor.world import World
 

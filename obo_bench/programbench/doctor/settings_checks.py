@@ -7,12 +7,12 @@ from typing import Any
 
 from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.core.refusals import Objection
+from obo_bench.gateway.admission.live_settings import credentials, model_slots
+from obo_bench.gateway.admission.model_slots import MODEL_SLOT
+from obo_bench.gateway.admission.readiness import require_settings
+from obo_bench.gateway.admission.runtime_migration import ModelNames
+from obo_bench.gateway.admission.solve_model import declared_objection, examine_slots, live_objection
 from obo_bench.gateway.openrouter import KEY_NAME
-from obo_bench.programbench.admission.live_settings import credentials, model_slots
-from obo_bench.programbench.admission.model_slots import MODEL_SLOT
-from obo_bench.programbench.admission.readiness import require_settings
-from obo_bench.programbench.admission.runtime_migration import ModelNames
-from obo_bench.programbench.admission.solve_model import declared_objection, examine_slots, live_objection
 from obo_bench.programbench.doctor.verdict import CannotLook, Verdict, fail, ok, warn
 from obo_bench.programbench.doctor.world import World
 from obo_bench.programbench.server_profile.profile import differing_modes

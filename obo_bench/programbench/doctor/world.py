@@ -16,11 +16,11 @@ from obo_bench.programbench.doctor.verdict import CannotLook
 if TYPE_CHECKING:
     from obo_bench.core.seed.gate import SeedReport
     from obo_bench.engine.daemon import Engine
+    from obo_bench.gateway.admission.live_settings import LiveSettings
+    from obo_bench.gateway.admission.readiness import Readiness
+    from obo_bench.gateway.admission.settings import SettingsFile
     from obo_bench.gateway.client import GatewayClient
     from obo_bench.gateway.wire import Health
-    from obo_bench.programbench.admission.live_settings import LiveSettings
-    from obo_bench.programbench.admission.readiness import Readiness
-    from obo_bench.programbench.admission.settings import SettingsFile
     from obo_bench.programbench.options import RunOptions
 
 PATIENCE_SEC = 30.0
@@ -104,8 +104,8 @@ class World:
             client.close()
 
     def _open_client(self) -> "GatewayClient":
+        from obo_bench.gateway.admission.preflight import network_password
         from obo_bench.gateway.client import GatewayClient, password_from_environment
-        from obo_bench.programbench.admission.preflight import network_password
 
         password = password_from_environment(self.environ)
         with contextlib.suppress(CannotLook):
@@ -139,12 +139,12 @@ class World:
         return self.client.ask().health()
 
     def _readiness(self) -> "Readiness":
-        from obo_bench.programbench.admission.readiness import read_readiness
+        from obo_bench.gateway.admission.readiness import read_readiness
 
         return read_readiness(self.client.ask())
 
     def _live(self) -> "LiveSettings":
-        from obo_bench.programbench.admission.live_settings import custom_secrets, read_live_settings
+        from obo_bench.gateway.admission.live_settings import custom_secrets, read_live_settings
 
         found = read_live_settings(self.client.ask())
         with contextlib.suppress(CannotLook):
@@ -152,7 +152,7 @@ class World:
         return found
 
     def _settings(self) -> "SettingsFile":
-        from obo_bench.programbench.admission.settings import load_settings
+        from obo_bench.gateway.admission.settings import load_settings
 
         if self.options.settings_path is None:
             raise CannotLook("neither --settings-path nor a checkout tells where the settings are")

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from obo_bench.core.redact import MASK, process_redactor
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.gateway.admission.settings import load_settings
 from obo_bench.gateway.client import CALL_DEADLINE_SEC, GatewayClient, password_from_environment
 from obo_bench.gateway.errors import GatewayError, GatewayRefused, GatewayUnreachable
 from obo_bench.gateway.wire import Health, State, TaskRecord
-from obo_bench.programbench.admission.settings import load_settings
 from obo_bench.programbench.leftovers.run_lookup import RecordedRun
 
 SETTLE_SEC = 60.0

@@ -8,7 +8,7 @@ from obo_bench.core.ledger import Ledger
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.engine.daemon import Engine, connect_engine
-from obo_bench.programbench.admission.declared import declare
+from obo_bench.gateway.admission.declared import declare
 from obo_bench.programbench.context import evaluator_environment
 from obo_bench.programbench.evaluation.evaluator import preflight_evaluator
 from obo_bench.programbench.instances import Instance, load_instances, programbench_version

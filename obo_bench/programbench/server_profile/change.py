@@ -11,8 +11,8 @@ from pydantic import Field
 from obo_bench.core.redact import is_secret_name, process_redactor
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.wire_format import WireModel
-from obo_bench.programbench.admission.live_settings import credentials
-from obo_bench.programbench.admission.settings import parse_settings, read_settings
+from obo_bench.gateway.admission.live_settings import credentials
+from obo_bench.gateway.admission.settings import parse_settings, read_settings
 from obo_bench.programbench.server_profile.json_text import with_members
 from obo_bench.programbench.server_profile.profile import load_profile, wanted_settings
 

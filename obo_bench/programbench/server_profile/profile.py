@@ -7,7 +7,7 @@ from typing import Any
 
 import obo_bench
 from obo_bench.core.redact import is_secret_name
-from obo_bench.programbench.admission.model_slots import (
+from obo_bench.gateway.admission.model_slots import (
     MODEL_SLOT,
     MODEL_SLOTS,
     direct_provider,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from obo_bench.core.files import sync_directory, write_bytes
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.admission.settings import read_settings
+from obo_bench.gateway.admission.settings import read_settings
 from obo_bench.programbench.server_profile.change import Plan, SettingsChange
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from obo_bench.core.ledger import Row
 from obo_bench.core.reporter import Reporter, SilentReporter
+from obo_bench.gateway.admission.server_budget import ServerBudget, read_server_budget
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.cost import running_cost
 from obo_bench.gateway.errors import GatewayError
-from obo_bench.programbench.admission.server_budget import ServerBudget, read_server_budget
 from obo_bench.programbench.solving.account import Account
 
 STOPPED_BUDGET = "stopped_budget"

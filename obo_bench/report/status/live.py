@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from obo_bench.gateway.admission.server_budget import budget_of
 from obo_bench.gateway.checkpoint import TaskCheckpoint
 from obo_bench.gateway.cost import running_cost
 from obo_bench.gateway.errors import GatewayError
 from obo_bench.gateway.wire import State, TaskRecord
-from obo_bench.programbench.admission.server_budget import budget_of
 from obo_bench.programbench.leftovers.run_lookup import RecordedRun
 from obo_bench.programbench.leftovers.run_server import RunServer
 from obo_bench.report.status.document import ContainerStatus, InstanceStatus, MoneyStatus, ServerStatus

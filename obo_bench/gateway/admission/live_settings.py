@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.redact import is_secret_name
+from obo_bench.gateway.admission.model_slots import MODEL_SLOTS
 from obo_bench.gateway.errors import GatewayError, GatewayRefused
-from obo_bench.programbench.admission.model_slots import MODEL_SLOTS
 
 if TYPE_CHECKING:
+    from obo_bench.gateway.admission.settings import SettingsFile
     from obo_bench.gateway.client import GatewayClient
-    from obo_bench.programbench.admission.settings import SettingsFile
 
 LONGEST_TEXT = 1000
 """Characters of a foreign value that are recorded."""

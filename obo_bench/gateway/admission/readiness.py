@@ -7,10 +7,10 @@ from typing import Any
 
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
+from obo_bench.gateway.admission.live_settings import LiveSettings
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.errors import GatewayError, GatewayRefused
 from obo_bench.gateway.wire import State
-from obo_bench.programbench.admission.live_settings import LiveSettings
 
 READY_WAIT_SEC = 60.0
 """A server needs some ten seconds to bring its workers up."""

@@ -1,4 +1,4 @@
-"""Everything about the server that must be true before a run spends money, asked in the order of the exit codes."""
+"""Everything about the server that must be true before it is given work, asked in the order of the exit codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,15 +8,26 @@ from urllib.parse import urlsplit
 
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
+from obo_bench.gateway.admission.declared import Declared, enforce, record_live, weigh_declared, weigh_live
+from obo_bench.gateway.admission.live_settings import bind_port, model_slots, read_live_settings, shown_settings
+from obo_bench.gateway.admission.model_slots import MODEL_SLOT
+from obo_bench.gateway.admission.readiness import require_settings, wait_until_ready
+from obo_bench.gateway.admission.settings import SettingsFile
 from obo_bench.gateway.attestation import Attestation, require_attested, runtime_attestation
 from obo_bench.gateway.client import GatewayClient, password_from_environment
 from obo_bench.gateway.wire import State
-from obo_bench.programbench.admission.declared import Declared, enforce, record_live, weigh_declared, weigh_live
-from obo_bench.programbench.admission.live_settings import bind_port, model_slots, read_live_settings, shown_settings
-from obo_bench.programbench.admission.model_slots import MODEL_SLOT
-from obo_bench.programbench.admission.readiness import require_settings, wait_until_ready
-from obo_bench.programbench.admission.settings import SettingsFile
-from obo_bench.programbench.options import RunOptions
+
+
+@dataclass(frozen=True)
+class WantedServer:
+    """Which server is to be admitted."""
+
+    url: str
+    """Its address."""
+    repo_dir: Path
+    """The checkout that it runs from."""
+    expected_version: str | None = None
+    """The version it must run, where that is not the checkout's."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +42,14 @@ class Server:
     """How it stood once it was ready: workers and budget."""
 
 
-def open_server(session: Session, options: RunOptions, declared: Declared, reporter: Reporter) -> Server:
+def open_server(session: Session, wanted: WantedServer, declared: Declared, reporter: Reporter) -> Server:
     """Attest the server, wait until it is ready, and compare its settings with what was declared.
 
     Raises RuntimeAttestationRefused, or PreflightRefused for model slots, readiness, password, settings and model.
     """
-    client = GatewayClient(options.url, password=network_password(declared.settings))
+    client = GatewayClient(wanted.url, password=network_password(declared.settings))
     try:
-        return _admit_server(session, options, declared, client, reporter)
+        return _admit_server(session, wanted, declared, client, reporter)
     except BaseException:
         client.close()
         raise
@@ -68,14 +79,14 @@ def attest_runtime(
 
 
 def _admit_server(
-    session: Session, options: RunOptions, declared: Declared, client: GatewayClient, reporter: Reporter
+    session: Session, wanted: WantedServer, declared: Declared, client: GatewayClient, reporter: Reporter
 ) -> Server:
-    attestation = attest_runtime(session, client, options.repo_dir, options.expected_version)
+    attestation = attest_runtime(session, client, wanted.repo_dir, wanted.expected_version)
     enforce(weigh_declared(session, declared))
     state = wait_until_ready(client, reporter)
     live = require_settings(client.base_url, read_live_settings(client))
     record_live(session, declared, live)
-    _tell(options.url, live, reporter)
+    _tell(wanted.url, live, reporter)
     enforce(weigh_live(session, declared, live))
     return Server(client, attestation, state)
 

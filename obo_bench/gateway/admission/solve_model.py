@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from obo_bench.core.refusals import Objection
-from obo_bench.programbench.admission.live_settings import counts_minimax, model_slots
-from obo_bench.programbench.admission.model_slots import (
+from obo_bench.gateway.admission.live_settings import counts_minimax, model_slots
+from obo_bench.gateway.admission.model_slots import (
     MODEL_SLOT,
     Normalize,
     SlotChange,
     direct_provider,
     slot_changes,
 )
-from obo_bench.programbench.admission.settings import SettingsFile
+from obo_bench.gateway.admission.settings import SettingsFile
 
 FLAG = "--solve-model"
 

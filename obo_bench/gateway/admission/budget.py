@@ -8,13 +8,13 @@ from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
+from obo_bench.gateway.admission.settings import SettingsFile
 from obo_bench.gateway.openrouter import (
     KEY_NAME,
     BalanceUnreadable,
     openrouter_account_balance,
     openrouter_key_remaining,
 )
-from obo_bench.programbench.admission.settings import SettingsFile
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from obo_bench.programbench.admission import migration_child
-from obo_bench.programbench.admission.model_slots import migrate_model_value
+from obo_bench.gateway.admission import migration_child
+from obo_bench.gateway.admission.model_slots import migrate_model_value
 
 DEADLINE_SEC = 20.0
 """Importing the runtime's module takes a second or two."""

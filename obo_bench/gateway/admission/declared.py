@@ -11,11 +11,11 @@ from typing import Any
 
 from obo_bench.core.refusals import Objection
 from obo_bench.core.session import Session
-from obo_bench.programbench.admission.live_settings import credentials, custom_secrets, describe_settings, model_slots
-from obo_bench.programbench.admission.model_slots import MODEL_SLOT
-from obo_bench.programbench.admission.runtime_migration import ModelNames
-from obo_bench.programbench.admission.settings import SettingsFile, load_settings
-from obo_bench.programbench.admission.solve_model import SlotReport, declared_objection, examine_slots, live_objection
+from obo_bench.gateway.admission.live_settings import credentials, custom_secrets, describe_settings, model_slots
+from obo_bench.gateway.admission.model_slots import MODEL_SLOT
+from obo_bench.gateway.admission.runtime_migration import ModelNames
+from obo_bench.gateway.admission.settings import SettingsFile, load_settings
+from obo_bench.gateway.admission.solve_model import SlotReport, declared_objection, examine_slots, live_objection
 
 
 @dataclass(frozen=True)

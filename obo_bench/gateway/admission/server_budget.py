@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.gateway.admission.preflight import Server
 from obo_bench.gateway.client import GatewayClient
 from obo_bench.gateway.cost import usd
 from obo_bench.gateway.errors import GatewayError
 from obo_bench.gateway.wire import State
-from obo_bench.programbench.admission.preflight import Server
 
 
 @dataclass(frozen=True)

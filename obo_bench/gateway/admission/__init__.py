@@ -1,0 +1,1 @@
+"""What must be true of the server before anyone gives it work: its identity, readiness, settings, models, budget."""
