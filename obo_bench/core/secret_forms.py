@@ -1,7 +1,6 @@
 """The forms in which a secret comes back in foreign text: escaped, quoted, encoded."""
 
 import base64
-import html
 import json
 import shlex
 from collections.abc import Iterator
@@ -23,6 +22,9 @@ def forms_of(secret: str) -> set[str]:
 
 
 def _escaped(text: str) -> Iterator[str]:
+    # Its table of entities takes long to load, and most commands look for no secret.
+    import html
+
     for ascii_only in (True, False):
         once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         # JSON within a string of JSON, as in an echoed request.

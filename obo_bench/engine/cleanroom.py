@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TOO_LONG = 124
 """The status of a command that did not end in time, as `timeout` has it."""
 _SLACK_SEC = 5.0
+_FIRST_POLL_SEC = 0.005
 _POLL_SEC = 0.05
 _SEEN_SEC = 10.0
 
@@ -148,12 +149,13 @@ class Cleanroom:
         exec_id = str(api.exec_create(self._container.id, command, workdir=WORKSPACE)["Id"])
         self.trace.expect(exec_id)
         api.exec_start(exec_id, detach=True)
-        give_up = time.monotonic() + timeout_sec + _SLACK_SEC
+        give_up, pause = time.monotonic() + timeout_sec + _SLACK_SEC, _FIRST_POLL_SEC
         while time.monotonic() < give_up:
             found = api.exec_inspect(exec_id)
             if not found["Running"] and found["ExitCode"] is not None:
                 return exec_id, int(found["ExitCode"])
-            time.sleep(_POLL_SEC)
+            time.sleep(pause)
+            pause = min(2 * pause, _POLL_SEC)
         return exec_id, TOO_LONG
 
     def _restart(self, attrs: Mapping[str, Any]) -> list[str]:

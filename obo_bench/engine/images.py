@@ -4,10 +4,11 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from obo_bench.core.reporter import Reporter
 from obo_bench.engine.daemon import Engine
+from obo_bench.engine.pull_policy import PullPolicy
 from obo_bench.engine.pull_progress import PullMeter
 from obo_bench.engine.trouble import engine_errors
 
@@ -15,7 +16,8 @@ PLATFORM = "linux/amd64"
 """The official images exist for this platform only."""
 PULL_WAITS_SEC = (5.0, 15.0, 45.0, 120.0)
 """Pauses between tries; registries lift a rate limit within minutes or not at all."""
-PullPolicy = Literal["missing", "always", "never"]
+_LONGEST_CAUSE = 200
+"""Characters of an engine's complaint that are shown with each failed try; the last one is told whole."""
 
 _NO_SPACE = re.compile(r"(?i)no space left on device|disk quota exceeded")
 _RATE_LIMITED = re.compile(r"(?i)toomanyrequests|too many requests|\b429\b|rate limit")
@@ -125,6 +127,12 @@ def find_image(engine: Engine, name: str) -> ImageIdentity | None:
     return ImageIdentity(name=name, id=str(image.id), digests=tuple(image.attrs.get("RepoDigests") or ()))
 
 
+def _end_of(trouble: str) -> str:
+    """Return the end of what the engine said, where the cause stands."""
+    flat = " ".join(trouble.split())
+    return flat if len(flat) <= _LONGEST_CAUSE else f"...{flat[-_LONGEST_CAUSE:]}"
+
+
 def pull_failure(error: str) -> str:
     """Return the reason code for what the engine said about a failed pull."""
     if _NO_SPACE.search(error):
@@ -181,7 +189,7 @@ def _pull(
         reason = pull_failure(trouble)
         if pause is None or reason in _FOR_GOOD:
             raise ImageUnavailable(reason, f"image {name!r} cannot be pulled: {trouble}")
-        reporter.event(f"pull of {name} failed ({reason}); again in {pause:.0f} s")
+        reporter.event(f"pull of {name} failed ({reason}: {_end_of(trouble)}); again in {pause:.0f} s")
         wait(pause)
         if abandoned():
             raise PullAbandoned(f"the pull of {name!r} was given up")

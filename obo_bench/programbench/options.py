@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from obo_bench.core.admission import SeedDemands
-from obo_bench.engine.images import PullPolicy
+from obo_bench.engine.pull_policy import PullPolicy
 from obo_bench.gateway import DEFAULT_URL
 from obo_bench.programbench.selection import Selector
 
