@@ -3,6 +3,11 @@
 For a recorded command that status is taken from the manifest as it was written, so the two can never disagree.
 """
 
+if __name__ == "__main__":
+    from obo_bench.early import heed
+
+    heed()
+
 import contextlib
 import os
 import sys
@@ -42,13 +47,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    """Entry point of the console script."""
+    """Run the command line and end the process with its status."""
     streams.open_missing()
     try:
+        # Loaded while a signal still ends the process at once: an exception would tear an import.
+        from obo_bench.cli import answer, app  # noqa: F401
+
         end_process_unless(lambda: ending.manifest_path() is not None)
         status = main()
-    except Interrupted as early:
-        status = early.exit_code
+    except Interrupted as interrupted:
+        status = interrupted.exit_code
     ignore_ending_signals()
     streams.flush()
     if threading.active_count() > 1:
@@ -83,6 +91,8 @@ def _explain_exit(error: SystemExit, status: int) -> None:
     """Show the text of a SystemExit, as Python itself would."""
     from obo_bench.cli import answer
 
+    if isinstance(error, ending.HandedOn):
+        return  # the child process has told it
     if status == ExitCode.CRASHED:
         _tell_bug("crashed", error)
     elif error.code is not None and not isinstance(error.code, int):
@@ -99,12 +109,13 @@ def _tell_bug(what: str, error: BaseException) -> None:
 
 
 def _tell_what_runs(manifest: dict[str, Any] | None, arguments: Sequence[str]) -> None:
-    """Tell, on stderr, what goes on without this process, and the commands for it."""
-    from obo_bench.cli import answer, going_on
+    """Tell, on stderr, what goes on without this process, and the commands for it; else what to do next."""
+    from obo_bench.cli import answer, going_on, next_step
 
     text = going_on.how_to_go_on(manifest, arguments)
     if text:
         answer.say(text)
+    next_step.tell_after(manifest, arguments)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from obo_bench.cli.registry import READ_ONLY, RECORDED
 from obo_bench.core.refusals import ExitCode
 from obo_bench.gateway import outcome
 from obo_bench.programbench.evaluation.verdicts import RULINGS
+from tests.docs_presets import demand_table, example_commands, preset_table, result_reason_table
 from tests.wire_examples import TEXT
 
 DOCS = Path(obo_bench.__file__).parent.parent / "docs"
@@ -20,6 +21,10 @@ GOLDEN = Path(__file__).parent / "data" / "golden"
 PLACES = {
     "attest": "the file of `obo-bench attest --output FILE`",
     "attestation": "`extra.runtime_attestation` of a manifest",
+    "child-outcome": "`<run>/child/outcome.json`, written by a launcher under `obo-bench exec`",
+    "campaign": "`<campaign>/campaign.json`",
+    "campaign-plan": "`result` of `obo-bench campaign check --json`, and of `campaign run` with `--dry-run`",
+    "campaign-status": "`result` of `obo-bench campaign status --json`, and of `campaign run` and `campaign resume`",
     "eval-provenance": "`<run>/<instance>/<instance>.eval.provenance.json`",
     "explain": "`result` of a recorded command that was given `--explain --json`",
     "export-manifest": "`<export>/export_manifest.json`",
@@ -27,12 +32,14 @@ PLACES = {
     "grade-summary": "`<run>/grade_summary.json`",
     "host-load": "`host_load.json` beside the evaluator's logs",
     "instance-order": "`<run>/instance_order.json`",
+    "launch-order": "`<run>/launch_order.json` of `obo-bench exec`",
     "leaderboard": "`result` of `obo-bench export --leaderboard --json`, and in the export's record",
     "ledger-row": "one line of `<run>/result_index.jsonl` and `<run>/<instance>/result_index.jsonl`",
     "manifest": "`<run>/run_manifest.json`, earlier ones in `<run>/manifests/`",
     "run-report": "`<run>/report.json`, by `obo-bench programbench report --format json`",
     "settings": "`result` of `obo-bench programbench settings --json`",
     "result": "stdout of every command that was given `--json`",
+    "swe-bench-pro-summary": "`<output-dir>/grade_summary.json` of `obo-bench grade swe-bench-pro`",
     "submission": "`<run>/<instance>/submission.json`",
     "task-checkpoint": "`<run>/<instance>/ouroboros_task_checkpoint.json`",
 }
@@ -134,6 +141,10 @@ GENERATED: Mapping[tuple[str, str], Callable[[], str]] = {
     ("exit-codes.md", "server-codes"): server_codes,
     ("exit-codes.md", "grades"): grade_table,
     ("file-formats.md", "formats"): format_sections,
+    ("presets.md", "presets"): preset_table,
+    ("presets.md", "demands"): demand_table,
+    ("presets.md", "examples"): example_commands,
+    ("presets.md", "reasons"): result_reason_table,
 }
 """What makes each generated part, by page and name."""
 

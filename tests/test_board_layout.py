@@ -13,6 +13,7 @@ from obo_bench.core.run_changes import InstanceChange, InstanceEnded, Phase, Run
 from obo_bench.core.run_state import RunState
 from obo_bench.report.board.cells import clean
 from obo_bench.report.board.export import board_svg, board_text
+from obo_bench.report.board.rows import instance_rows
 
 
 class Clock:
@@ -191,3 +192,12 @@ def test_durations_are_short() -> None:
     assert [duration_text(seconds) for seconds in (-1, 59.9, 60, 3599, 3600, 90061)] == [
         *("0 s", "59 s", "1:00", "59:59", "1:00:00", "25:01:01")
     ]
+
+
+@pytest.mark.parametrize(("height", "shown", "hidden"), [(1, 0, 3), (2, 1, 2), (3, 3, 0), (4, 3, 0)])
+def test_where_room_is_short_instances_come_before_their_heading(height: int, shown: int, hidden: int) -> None:
+    snapshot = state_of(["one", "two", "three"]).snapshot()
+    lines = [line.plain for line in instance_rows(snapshot, 40, height, "utf-8")]
+    assert len(lines) <= height
+    assert sum(line.split()[0] in ("one", "two", "three") for line in lines) == shown
+    assert (f"{hidden} more at work" in lines[-1]) == bool(hidden)

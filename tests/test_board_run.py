@@ -49,7 +49,7 @@ def test_a_graded_run_is_shown_from_beginning_to_end_on_a_terminal_that_is_resiz
         terminal.resize(200, 60)
         assert terminal.read_rest() == 0
         assert "1 pass" in terminal.written
-        assert "next: look at" in terminal.written.rpartition("\x1b[?7h")[2], "the answer comes after the board"
+        assert "next: obo-bench" in terminal.written.rpartition("\x1b[?7h")[2], "the answer comes after the board"
         screen = Screen(200)
         screen.feed(terminal.written)
         assert screen.cursor_shown

@@ -25,7 +25,7 @@ def key_answer(**data: Any) -> dict[str, Any]:
 
 def remaining(answer: Any, key: str = KEY) -> float | None:
     with answering_json({"/key": answer}) as url:
-        return obo_bench.openrouter_key_remaining(key, base_url=url)  # type: ignore[no-any-return]
+        return obo_bench.openrouter_key_remaining(key, base_url=url)
 
 
 def refusal(answer: Any, key: str = KEY) -> PreflightRefused:

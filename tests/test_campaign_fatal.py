@@ -30,6 +30,7 @@ PACKAGE = Path(obo_bench.__file__).parent
 MODULES = sorted(module.relative_to(PACKAGE).as_posix() for module in PACKAGE.rglob("*.py"))
 VOCABULARY = {"core/refusals.py", "core/refusal_reasons.py", "core/refusal_meanings.py"}
 """Where the words themselves are kept: the set, the table of reasons, and what each means."""
+NAME = "CAMPAIGN_FATAL_PROVENANCE_REASONS"
 FATAL = sorted(CAMPAIGN_FATAL_PROVENANCE_REASONS)
 NOT_FATAL = sorted(REASONS.keys() - CAMPAIGN_FATAL_PROVENANCE_REASONS)
 BUILT_BY = {
@@ -97,7 +98,21 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("module", ["programbench/solving/scheduler.py", "programbench/run.py", "core/seed/lineage.py"])
+DRIVERS = [
+    "programbench/solving/scheduler.py",
+    "programbench/run.py",
+    "core/seed/lineage.py",
+    "launch/executing/evidence.py",
+    "launch/executing/watch.py",
+    "launch/campaign/step_end.py",
+    "launch/campaign/driver.py",
+    "launch/presets/evolving.py",
+    "launch/helper/run.py",
+]
+"""What decides whether anything goes on, or reads what might end it."""
+
+
+@pytest.mark.parametrize("module", DRIVERS)
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=list(PLANTED))
 @pytest.mark.parametrize("reason", ["lineage_broken", "runtime_changed"])
 def test_the_scan_finds_what_is_planted_into_a_driver(module: str, planted: str, reason: str) -> None:
@@ -106,6 +121,21 @@ def test_the_scan_finds_what_is_planted_into_a_driver(module: str, planted: str,
     found = spelled(source + planted.format(reason) + "\n", module)
     assert found
     assert all(int(place.partition(":")[0]) >= line for place in found)
+
+
+def test_the_scan_covers_every_layer() -> None:
+    assert {module.partition("/")[0] for module in MODULES} >= {"core", "gateway", "programbench", "launch", "cli"}
+
+
+def test_the_set_is_made_in_one_module_and_imported_from_there_alone() -> None:
+    makers, sources = set(), set()
+    for module in MODULES:
+        for node in ast.walk(ast.parse((PACKAGE / module).read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and NAME in {alias.name for alias in node.names}:
+                sources.add(node.module)
+            if isinstance(node, ast.Name) and node.id == NAME and isinstance(node.ctx, ast.Store):
+                makers.add(module)
+    assert (makers, sources) == ({"core/refusals.py"}, {"obo_bench.core.refusals"})
 
 
 def test_the_scan_leaves_alone_what_raises_or_explains_a_reason() -> None:

@@ -15,7 +15,13 @@ from tests.parity.command_lines import built
 COMMANDS = sorted(registry.RECORDED | registry.READ_ONLY)
 WITHOUT_ANSWER = {"practice gateway"}
 """Commands that serve until they are stopped."""
-NAMED_OTHERWISE = {"practice": "run"}
+NAMED_OTHERWISE = {
+    "campaign check": "campaign-plan",
+    "campaign resume": "campaign-status",
+    "campaign run": "campaign-status",
+    "campaign status": "campaign-status",
+    "practice": "run",
+}
 
 
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - WITHOUT_ANSWER))

@@ -13,6 +13,7 @@ from obo_bench.cli.app import app
 from obo_bench.core.variables import KEPT, TEST_PREFIX, is_option_variable, without_option_variables
 from obo_bench.practice.main_job import practice_environment
 from tests.conftest import Done, obo
+from tests.help_pages import page
 from tests.parity.command_lines import built
 
 COMMANDS = sorted(registry.RECORDED | registry.READ_ONLY)
@@ -47,8 +48,10 @@ def test_no_variable_of_an_option_means_something_else() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_tells_the_rule_in_one_line_and_no_option_names_its_variable(command: str) -> None:
-    assert built(command).epilog.endswith(variables.MEANING)
+def test_help_ends_with_the_rule_and_no_option_names_its_variable(command: str) -> None:
+    flag = next(flag for flag, _ in variables.options(built(command)))
+    assert " ".join(page(command).split()).endswith(variables.meaning(flag))
+    assert variables.names(flag)[0] in variables.meaning(flag)
     for flag, parameter in variables.options(built(command)):
         assert variables.names(flag)[0] not in (getattr(parameter, "help", None) or "")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from obo_bench.core.ids_file import read_ids
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.programbench.gating.draw import draw_tasks, told_draw
 from obo_bench.programbench.gating.official_tasks import official_tasks
 from obo_bench.programbench.gating.options import TaskSource
 from obo_bench.programbench.gating.task_list import TaskList, read_tasks
-from obo_bench.programbench.selection import read_ids
 from tests.conftest import obo
 from tests.gate_world import GateWorld, csv_file, ids_file
 

@@ -76,7 +76,7 @@ def test_live_paid_work_is_kept_until_it_is_over(bench: Bench, serve: Serve) -> 
     end_at_the_server(url, task_id)
     shown = gc(bench.root)
     assert actions(shown) == {"orphan"}
-    assert "give --force" in shown.stderr
+    assert "--force removes without asking" in shown.stderr
     assert len(bench.containers()) == 1
 
     removed = gc(bench.root, "--force")

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,28 @@ def test_no_engine_says_what_to_do(tmp_path: Path) -> None:
     assert done.status == 5
     assert json.loads(done.stdout)["refusal"]["reason"] == "engine_unreachable"
     assert "--setup" in done.stderr
+
+
+def test_a_server_that_moved_to_another_port_says_so(tmp_path: Path) -> None:
+    argv = [sys.executable, "-m", "obo_bench", "practice", "gateway", "--directory", str(tmp_path), "--port"]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        wanted = taken.getsockname()[1]
+        with subprocess.Popen([*argv, str(wanted)], stderr=subprocess.PIPE, text=True) as server:
+            assert server.stderr is not None
+            url = server.stderr.readline().strip()
+            note = server.stderr.readline()
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(timeout=30) == 0
+    assert not url.endswith(f":{wanted}")
+    assert str(wanted) in note
+    assert url in note
+
+
+@pytest.mark.parametrize("command", [("practice",), ("practice", "gateway", "--port", "0")])
+def test_a_directory_that_cannot_be_written_is_refused_at_once(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = obo(*command, "--directory", tmp_path / "file" / "practice")
+    assert done.status == 5, done.stderr
+    assert "practice_setup_failed" in done.stderr
+    assert "--directory" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from obo_bench.core.lock import RunLock
+from obo_bench.core.lock import RunLock, living_owner
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.leftovers.run_lookup import find_run, hold_run, living_owner
+from obo_bench.programbench.leftovers.run_lookup import find_run, hold_run
 from tests.conftest import obo
 
 

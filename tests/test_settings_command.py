@@ -52,7 +52,7 @@ def test_without_write_the_difference_is_shown_and_nothing_is_touched(file: Path
     assert rows["OUROBOROS_MODEL"] == '"x-ai/grok" "anthropic/claude-opus-4.8"'
     assert rows["OUROBOROS_TASK_REVIEW_MODE"] == '(not set) "required"'
     assert "OUROBOROS_MAX_ROUNDS" not in rows
-    assert "nothing was written; next: repeat with --write" in done.stderr
+    assert "nothing was written; --write keeps a copy" in done.stderr
     assert "not touched: MY_TOKEN, OPENROUTER_API_KEY set" in done.stderr
     assert seen(file.parent) == before
 

@@ -10,8 +10,8 @@ import pytest
 from obo_bench.core.ledger import Ledger, latest_rows
 from obo_bench.core.redact import Redactor
 from obo_bench.core.reporter import SilentReporter
+from obo_bench.core.row_counts import counts_of
 from obo_bench.programbench.context import RunContext
-from obo_bench.programbench.counts import counts_of
 from obo_bench.programbench.rows import append_row
 from tests.instance_case import IID, Case, instance_case
 

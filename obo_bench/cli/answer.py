@@ -25,16 +25,24 @@ _state: dict[str, Any] = {}
 def begin(arguments: Sequence[str]) -> None:
     """Forget earlier answers; what form is wanted is known even when the arguments cannot be parsed."""
     command = registry.command_of(arguments)
-    form = "json" if "--json" in arguments or variables.is_on("--json") else "line"
-    if ("--shell" in arguments or variables.is_on("--shell")) and command in registry.SHELL:
+    # What follows `--` is another program's.
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    form = "json" if "--json" in own or variables.is_on("--json") else "line"
+    if ("--shell" in own or variables.is_on("--shell")) and command in registry.SHELL:
         form = "shell"
     _state.clear()
-    _state.update(form=form, command=command, result={}, line="", variables=None, given=False)
+    _state.update(form=form, command=command, arguments=list(arguments))
+    _state.update(result={}, line="", variables=None, given=False)
 
 
 def give(command: str, line: str, result: Any, variables: Mapping[str, object] | None = None) -> None:
     """Set the answer: `line` for people, `result` for `--json`, `variables` for `--shell` where they are its own."""
     _state.update(command=command, line=line, result=result, variables=variables, given=True)
+
+
+def arguments() -> list[str]:
+    """Return what the operator typed after the program's name."""
+    return list(_state["arguments"])
 
 
 def silence() -> None:

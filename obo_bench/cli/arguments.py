@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import typer
 
 from obo_bench.cli import answer, completion
-from obo_bench.cli.seen import OperatorDisplay
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import check_run_id, new_run_id, runs_root
@@ -39,17 +38,17 @@ RepoDir = Annotated[
         "--repo-dir",
         parser=named_path,
         metavar="<path>",
-        help="Checkout that the server runs from. Default: the current one.",
+        help="Checkout that the server runs from. Default: OUROBOROS_REPO_DIR, else the current directory.",
     ),
 ]
-OuroborosUrl = Annotated[str, typer.Option("--ouroboros-url", help="Address of the Ouroboros server.")]
+OuroborosUrl = Annotated[str, typer.Option("--ouroboros-url", metavar="<url>", help="Address of the Ouroboros server.")]
 SolveModel = Annotated[
     str | None,
     typer.Option(
         "--solve-model",
         parser=text,
-        metavar="<str>",
-        help="Model that must solve; refused if settings or server say another.",
+        metavar="<model>",
+        help="Model that must solve; refused if settings or server name another.",
     ),
 ]
 SettingsPath = Annotated[
@@ -58,12 +57,18 @@ SettingsPath = Annotated[
         "--settings-path",
         parser=named_path,
         metavar="<path>",
-        help="The server's settings.json. Default: in OUROBOROS_DATA_DIR, else in data/ beside the checkout.",
+        help="Settings file of the server. Default: OUROBOROS_SETTINGS_PATH, else settings.json in OUROBOROS_DATA_DIR, "
+        "else in data/ beside the checkout.",
     ),
 ]
 RunId = Annotated[
     str | None,
-    typer.Option("--run-id", help="Name of the run; give it again to resume.", autocompletion=completion.run_ids),
+    typer.Option(
+        "--run-id",
+        metavar="<id>",
+        help="Id of the run; give it again to resume. Default: a new one from the clock.",
+        autocompletion=completion.run_ids,
+    ),
 ]
 RunsRoot = Annotated[
     Path | None,
@@ -71,7 +76,7 @@ RunsRoot = Annotated[
         "--runs-root",
         parser=named_path,
         metavar="<path>",
-        help="Where runs are kept. Default: bench_runs/ beside the checkout.",
+        help="Directory of all runs. Default: OUROBOROS_BENCH_RUNS_ROOT, else bench_runs/ beside the checkout.",
     ),
 ]
 AllowDirtySeed = Annotated[
@@ -80,23 +85,35 @@ AllowDirtySeed = Annotated[
 Expect = Annotated[
     str | None,
     typer.Option(
-        "--expect", parser=text, metavar="<str>", help="Commit prefix or VERSION that the checkout must have."
+        "--expect",
+        parser=text,
+        metavar="<commit|version>",
+        help="Commit (7 digits or more) or VERSION that the checkout must have.",
     ),
 ]
 ExpectedVersion = Annotated[
     str | None,
-    typer.Option("--expected-version", parser=text, metavar="<str>", help="Version the server must run."),
+    typer.Option(
+        "--expected-version",
+        parser=text,
+        metavar="<version>",
+        help="Version that the server must run. Default: the checkout's.",
+    ),
 ]
 SeedCommit = Annotated[
     str | None,
-    typer.Option("--seed-commit", help="Commit that the checkout must descend from (hexadecimal, 7 digits or more)."),
+    typer.Option(
+        "--seed-commit", metavar="<commit>", help="Commit (7 digits or more) that the checkout must descend from."
+    ),
 ]
 RequireStamp = Annotated[
-    bool, typer.Option("--require-stamp", help="The git directory must hold the stamp of the seed's commit.")
+    bool, typer.Option("--require-stamp", help="Refuse a git directory without the stamp of the seed's commit.")
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", parser=named_path, metavar="<path>", help="Write the record as JSON, also when refused."),
+    typer.Option(
+        "--output", parser=named_path, metavar="<path>", help="File for the record as JSON, written also when refused."
+    ),
 ]
 PinDigests = Annotated[
     Path | None,
@@ -104,12 +121,12 @@ PinDigests = Annotated[
         "--pin-digests",
         parser=named_path,
         metavar="<path>",
-        help="Use only these images: a run_manifest.json, or lines name@sha256:... as docker prints them.",
+        help="File of the only images to use: a run_manifest.json of an earlier run, or lines such as name@sha256:...",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Nothing on stderr but why it ended.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Tell every phase and every look at a task, too.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show nothing on stderr but why it ended.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show every phase and every look at a task as well.")]
 
 
 def checkout(named: Path | None) -> Path:
@@ -176,8 +193,25 @@ def finite(flag: str, value: float) -> float:
 
 def reporter(*, quiet: bool, verbose: bool = False) -> Reporter:
     """Return where progress goes: a board on a terminal, else lines; nowhere with -q. Raises UsageError for -q -v."""
+    _check_loudness(quiet=quiet, verbose=verbose)
+    from obo_bench.cli.seen import OperatorDisplay
+
+    return OperatorDisplay(quiet=quiet, verbose=verbose)
+
+
+def lines(*, quiet: bool, verbose: bool = False) -> Reporter:
+    """Return where progress goes that shares the terminal with another program: lines, nowhere with -q.
+
+    Raises UsageError for -q -v.
+    """
+    _check_loudness(quiet=quiet, verbose=verbose)
+    from obo_bench.core.display import Display
+
+    return Display(quiet=quiet, verbose=verbose)
+
+
+def _check_loudness(*, quiet: bool, verbose: bool) -> None:
     if quiet and verbose:
         raise UsageError("-q and -v exclude each other: give one of them")
     if quiet:
         answer.hush()
-    return OperatorDisplay(quiet=quiet, verbose=verbose)

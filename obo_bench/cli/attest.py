@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from obo_bench.cli import answer, arguments
+from obo_bench.cli.panels import GET_READY
 from obo_bench.core import ending
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import ExitCode, UsageError
@@ -23,7 +24,10 @@ def attest(
     ouroboros_url: arguments.OuroborosUrl = DEFAULT_URL,
     settings_path: arguments.SettingsPath = None,
     solve_model: arguments.SolveModel = None,
-    run_id: arguments.RunId = None,
+    run_id: Annotated[
+        str | None,
+        typer.Option("--run-id", metavar="<id>", help="Id of the record. Default: one from the clock."),
+    ] = None,
     runs_root: arguments.RunsRoot = None,
     allow_dirty_seed: arguments.AllowDirtySeed = False,
     expect: arguments.Expect = None,
@@ -31,10 +35,11 @@ def attest(
     seed_commit: arguments.SeedCommit = None,
     require_stamp: arguments.RequireStamp = False,
     require_git_directory: Annotated[
-        bool, typer.Option("--require-git-directory", help="`.git` must be a directory: the checkout will be mounted.")
+        bool,
+        typer.Option("--require-git-directory", help="Refuse a checkout whose .git is a file: it will be mounted."),
     ] = False,
     require_ready: Annotated[
-        bool, typer.Option("--require-ready", help="Wait until the server can take tasks; refused if it cannot.")
+        bool, typer.Option("--require-ready", help="Wait until the server can take tasks; refuse if it cannot.")
     ] = False,
     output: arguments.Output = None,
     json_: arguments.Json = False,
@@ -42,7 +47,7 @@ def attest(
     explain_override: Annotated[
         bool,
         typer.Option(
-            "--explain-override", help="Only say whether OBO_ALLOW_EVOLVED_VOLUME is set: exit status 0 or 1."
+            "--explain-override", help="Only say whether OBO_ALLOW_EVOLVED_VOLUME is set: exit status 0 if so, else 1."
         ),
     ] = False,
     quiet: arguments.Quiet = False,
@@ -89,7 +94,8 @@ def register(app: typer.Typer) -> None:
     """Add the command to a group: the same function wherever it answers."""
     app.command(
         "attest",
-        short_help="Check checkout, lineage, server and settings; spend nothing.",
+        short_help="Check checkout, lineage, server and settings as a run would.",
+        rich_help_panel=GET_READY,
         epilog="Exit status: 0 a run would be admitted, 2 usage, 3 the server, 4 the checkout, 5 what was asked of "
         "readiness, settings or files, 129/130/143 signal.",
     )(attest)

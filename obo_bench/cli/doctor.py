@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.cli import answer, arguments, next_step, recorded_runs
+from obo_bench.cli.panels import GET_READY
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter, printable
@@ -24,7 +25,9 @@ def doctor(
     solve_model: arguments.SolveModel = None,
     settings_path: arguments.SettingsPath = None,
     runs_root: arguments.RunsRoot = None,
-    allow_dirty_seed: arguments.AllowDirtySeed = False,
+    allow_dirty_seed: Annotated[
+        bool, typer.Option("--allow-dirty-seed", help="Look as a run with --allow-dirty-seed would.")
+    ] = False,
     expect: arguments.Expect = None,
     expected_version: arguments.ExpectedVersion = None,
     seed_commit: arguments.SeedCommit = None,
@@ -62,9 +65,18 @@ def doctor(
     if self_test:
         report = _with_self_test(report, reporter)
     answer.tell(table(report))
+    _tell_next(ok=report.ok)
     answer.give("doctor", report.headline(), report.document())
     if not report.ok:
         raise typer.Exit(ExitCode.PREFLIGHT)
+
+
+def _tell_next(*, ok: bool) -> None:
+    asked = next_step.admission(answer.arguments())
+    if ok:
+        next_step.tell(["obo-bench", "attest", *asked, "--require-ready"])
+    else:
+        next_step.tell(["obo-bench", "doctor", *asked], "do what is told above")
 
 
 def _options(
@@ -134,6 +146,7 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "doctor",
-        short_help="Check every precondition of a run; spend nothing.",
+        short_help="Check every precondition of a run, and say what to do.",
+        rich_help_panel=GET_READY,
         epilog="Exit status: 0 nothing failed (there may be warnings), 2 usage, 5 something failed.",
     )(doctor)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from obo_bench.cli import answer, arguments, completion, recorded_runs, selection_arguments
+from obo_bench.cli.panels import GRADE
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.programbench.evaluating.options import EvalOptions
@@ -20,23 +21,32 @@ def evaluate(
         str,
         typer.Argument(
             metavar="RUN",
-            help="A run's id, or any directory (with a slash in it, such as ./export).",
+            help="Run: its id, or any directory (with a slash in it, such as ./export).",
             autocompletion=completion.run_ids,
         ),
     ],
-    workers: Annotated[int, typer.Option("-w", "--workers", min=1, help="Instances at a time.")] = 1,
+    workers: Annotated[
+        int, typer.Option("-w", "--workers", min=1, metavar="<n>", help="Instances at work at a time.")
+    ] = 1,
     branch_workers: Annotated[
-        int, typer.Option("-b", "--branch-workers", min=1, help="Test branches of one instance at a time.")
+        int,
+        typer.Option("-b", "--branch-workers", min=1, metavar="<n>", help="Test branches of one instance at a time."),
     ] = 1,
     docker_cpus: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Cores per container. Default: PROGRAMBENCH_DOCKER_CPUS, else 4; at most the engine's."
+            min=1,
+            metavar="<n>",
+            help="Cores of one container. Default: PROGRAMBENCH_DOCKER_CPUS, else 4; at most the engine's.",
         ),
     ] = None,
     instance_limit_sec: Annotated[
         float,
-        typer.Option("--instance-limit-sec", help="Wall clock for one instance: ended and left ungraded after it."),
+        typer.Option(
+            "--instance-limit-sec",
+            metavar="<sec>",
+            help="Seconds after which an instance is ended and left ungraded.",
+        ),
     ] = INSTANCE_LIMIT_SEC,
     force: Annotated[
         bool, typer.Option("-f", "--force", help="Evaluate again; earlier results are set aside, not deleted.")
@@ -85,6 +95,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "eval",
         short_help="Grade submissions with the official evaluator.",
+        rich_help_panel=GRADE,
         epilog="Exit status: 0 every submission has its verdict (pass or fail), 2 usage, 5 refused, 6 a submission is "
         "ungraded, 129/130/143 signal.",
     )(evaluate)
@@ -117,6 +128,11 @@ def _notices(result: "EvalResult") -> list[str]:
         lines.append(f"  WARNING: graded in another image than solved in: {', '.join(result.other_images)}")
     if result.ungraded:
         lines.append(f"  without a verdict: {', '.join(result.ungraded)}")
+    if any(grade.reason == "unknown_to_evaluator" for grade in result.summary.instances.values()):
+        lines.append(
+            "  unknown_to_evaluator: the installed programbench has no such instance; install the version that the run "
+            "was made with (practice programs are graded only by `obo-bench practice --directory DIR --run-id ID`)"
+        )
     return lines
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from obo_bench.cli import answer, arguments, completion, recorded_runs, selection_arguments
+from obo_bench.cli.panels import GRADE
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.programbench import BENCHMARK
@@ -26,20 +27,25 @@ def export(
         typer.Option(
             "--source",
             metavar="<run>",
-            help="What to export: a run's id, or any directory.",
+            help="Run to export: its id, or any directory.",
             autocompletion=completion.run_ids,
         ),
     ] = None,
     source_run_id: Annotated[
         str | None,
-        typer.Option("--source-run-id", help="The run to export, by its id.", autocompletion=completion.run_ids),
+        typer.Option(
+            "--source-run-id", metavar="<id>", help="Id of the run to export.", autocompletion=completion.run_ids
+        ),
     ] = None,
     dest: Annotated[
         Path | None,
-        typer.Option("--dest", parser=arguments.named_path, metavar="<path>", help="Where to: a directory of its own."),
+        typer.Option(
+            "--dest", parser=arguments.named_path, metavar="<path>", help="Directory of the export, for it alone."
+        ),
     ] = None,
     dest_run_id: Annotated[
-        str | None, typer.Option("--dest-run-id", help="Where to: the name of a directory among the runs.")
+        str | None,
+        typer.Option("--dest-run-id", metavar="<id>", help="Id of the export, as a directory among the runs."),
     ] = None,
     difficulty: selection_arguments.Difficulty = None,
     language: selection_arguments.Language = None,
@@ -97,7 +103,8 @@ def register(app: typer.Typer) -> None:
     """Add the command to a group: the same function wherever it answers."""
     app.command(
         "export",
-        short_help="Export verified submissions for the official evaluator.",
+        short_help="Export verified submissions, also for the leaderboard.",
+        rich_help_panel=GRADE,
         epilog="Exit status: 0 every submission of the source is there (also where all was there already), 1 some are "
         "not, or there was nothing to export, 2 usage, 5 refused, 129/130/143 signal.",
     )(export)

@@ -1,18 +1,18 @@
 """`obo-bench programbench gate` and `gate-tasks`: may a campaign be paid for?"""
 
-import secrets
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, completion, recorded_runs
+from obo_bench.cli import answer, arguments, completion, next_step, recorded_runs
+from obo_bench.cli.panels import GET_READY, GRADE
 from obo_bench.core.refusals import UsageError
 from obo_bench.programbench.gating.options import DEFAULT_MIN_PAIRS, GateOptions, TaskSource
 
-_RUN_HELP = "The graded run: its id, or its directory (with a slash in it)."
+_RUN_HELP = "Graded run: its id, or its directory (with a slash in it)."
 _SCORES_HELP = (
-    "evaluated run (id or directory), leaderboard entry, _stats/score.json, eval.json files, or CSV id,score."
+    "graded run (id or directory), leaderboard entry, _stats/score.json, eval.json files, or CSV of id,score."
 )
 SmokeIds = Annotated[
     Path | None,
@@ -20,7 +20,7 @@ SmokeIds = Annotated[
         "--smoke-ids-file",
         parser=arguments.named_path,
         metavar="<path>",
-        help="File with the smoke tasks, one id a line; # begins a comment.",
+        help="File of the smoke instances, one id a line; # begins a comment.",
     ),
 ]
 
@@ -29,12 +29,11 @@ def gate(
     run: Annotated[str, typer.Option("--run", metavar="RUN", help=_RUN_HELP, autocompletion=completion.run_ids)],
     reference: Annotated[
         str,
-        typer.Option(
-            "--reference", metavar="FILE|DIR|RUN", help=f"What it must be at least as good as: {_SCORES_HELP}"
-        ),
+        typer.Option("--reference", metavar="FILE|DIR|RUN", help=f"Scores that the run must reach: {_SCORES_HELP}"),
     ],
     baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="FILE|DIR|RUN", help="What it must not be below; likewise.")
+        str | None,
+        typer.Option("--baseline", metavar="FILE|DIR|RUN", help="Scores that the run must not be below; likewise."),
     ] = None,
     tasks: Annotated[
         Path | None,
@@ -42,7 +41,7 @@ def gate(
             "--tasks",
             parser=arguments.named_path,
             metavar="<path>",
-            help="File with the tasks, as `gate-tasks` prints it, or one id a line.",
+            help="File of the instances, as `gate-tasks` prints it, or one id a line.",
         ),
     ] = None,
     smoke_ids_file: SmokeIds = None,
@@ -52,13 +51,16 @@ def gate(
             "--unseen-ids-file",
             parser=arguments.named_path,
             metavar="<path>",
-            help="File with the unseen tasks, likewise.",
+            help="File of the unseen instances, likewise.",
         ),
     ] = None,
-    draw: Annotated[bool, typer.Option("--draw", help="Draw the tasks as `gate-tasks` with this --seed did.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="Seed of --draw.")] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="Draw the instances as `gate-tasks` with this --seed did.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, metavar="<n>", help="Seed of --draw.")] = None,
     min_pairs: Annotated[
-        int, typer.Option(min=1, help="Tasks that must have a score in both; fewer are inconclusive.")
+        int,
+        typer.Option(min=1, metavar="<n>", help="Instances that must have a score in both; fewer are inconclusive."),
     ] = DEFAULT_MIN_PAIRS,
     runs_root: arguments.RunsRoot = None,
     repo_dir: arguments.RepoDir = None,
@@ -66,9 +68,11 @@ def gate(
     quiet: arguments.Quiet = False,
     verbose: arguments.Verbose = False,
 ) -> None:
-    """Compare a graded run with a reference on the calibration tasks: GO, NO-GO or INCONCLUSIVE.
+    """Compare a graded run with a reference on the drawn instances: GO, NO-GO or INCONCLUSIVE.
 
-    Example: obo-bench programbench gate --run trial --tasks tasks.txt --reference leaderboard/_stats/score.json
+    \b
+    Example: obo-bench programbench gate --run trial --tasks tasks.txt \\
+      --reference leaderboard/_stats/score.json
 
     GO when its mean is at least the reference's on the same tasks, and not below the baseline's. The verdict and the
     path of gate_result.json are printed on stdout, everything else on stderr.
@@ -92,19 +96,22 @@ def gate(
 
 def gate_tasks(
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**64 - 1, help="Seed; without one a new one is made and told.")
+        int | None,
+        typer.Option(min=0, max=2**64 - 1, metavar="<n>", help="Seed of the draw. Default: a new one, which is told."),
     ] = None,
     smoke_ids_file: SmokeIds = None,
     json_: arguments.Json = False,
 ) -> None:
-    """Draw the calibration tasks before the run: 10 smoke tasks from the easy ones, 10 unseen ones from all the rest.
+    """Draw the instances of a gate before the run: 10 smoke ones from the easy ones, 10 unseen ones from all the rest.
 
     Example: obo-bench programbench gate-tasks --seed 7 > tasks.txt
 
-    The list goes to stdout; `run --ids-file` and `gate --tasks` take it. One seed always gives the same tasks. Named
-    smoke tasks are kept as they are.
+    The list goes to stdout; `run --ids-file` and `gate --tasks` take it. One seed always gives the same instances.
+    Named smoke instances are kept as they are.
     """
     del json_  # read from the command line itself, so that usage errors obey it too
+    import secrets
+
     from obo_bench.programbench.answers import GateTasksAnswer
     from obo_bench.programbench.gating.draw import draw_tasks
     from obo_bench.programbench.gating.official_tasks import official_tasks
@@ -115,7 +122,8 @@ def gate_tasks(
         list(read_tasks(TaskSource(smoke=arguments.absolute(smoke_ids_file)), known).groups) if smoke_ids_file else None
     )
     drawn = draw_tasks(list(known.values()), secrets.randbelow(2**32) if seed is None else seed, smoke)
-    answer.say("next: keep the list in FILE, then `obo-bench programbench run --ids-file FILE --eval`")
+    campaign = ["obo-bench", "programbench", "run", "--ids-file", "tasks.txt", "--run-id", "trial", "--eval"]
+    next_step.tell(campaign, "keep the list in tasks.txt")
     result = GateTasksAnswer(
         seed=drawn.draw.seed,
         smoke_given=drawn.draw.smoke_given,
@@ -146,8 +154,8 @@ def _source(tasks: Path | None, smoke: Path | None, unseen: Path | None, *, draw
     smoke_fits = tasks is None if smoke is not None else unseen is None
     if ways != 1 or not smoke_fits:
         raise UsageError(
-            "which tasks? give --tasks FILE, or --smoke-ids-file and --unseen-ids-file, or --draw --seed N (with or "
-            "without --smoke-ids-file)"
+            "which tasks are compared is not said: give one of --tasks FILE, or --smoke-ids-file and "
+            "--unseen-ids-file, or --draw --seed N (with or without --smoke-ids-file)"
         )
     return TaskSource(arguments.absolute(tasks), arguments.absolute(smoke), arguments.absolute(unseen), seed)
 
@@ -163,7 +171,13 @@ def register(app: typer.Typer) -> None:
     app.command(
         "gate",
         short_help="Judge a graded run by a reference: GO, NO-GO or INCONCLUSIVE.",
+        rich_help_panel=GRADE,
         epilog="Exit status: 0 GO, 1 NO-GO, 2 usage, 5 refused (run not found, at work or not graded; a file that "
         "cannot be used), 6 INCONCLUSIVE, 129/130/143 signal.",
     )(gate)
-    app.command("gate-tasks", short_help="Draw the tasks of a gate.")(gate_tasks)
+    app.command(
+        "gate-tasks",
+        short_help="Draw the instances of a gate, before the run.",
+        rich_help_panel=GET_READY,
+        epilog="Exit status: 0 drawn, 2 usage, 5 refused (a file that cannot be used).",
+    )(gate_tasks)

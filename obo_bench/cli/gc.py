@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, completion, recorded_runs
+from obo_bench.cli import answer, arguments, completion, next_step, recorded_runs
+from obo_bench.cli.panels import CLEAN_UP
 from obo_bench.core.refusals import ExitCode, UsageError
 from obo_bench.core.reporter import printable
 
@@ -21,12 +22,14 @@ def gc(
         str | None,
         typer.Argument(
             metavar="RUN",
-            help="Only this run: its id, or its directory. Default: all runs.",
+            help="Only run to look at: its id, or its directory. Default: all runs.",
             autocompletion=completion.run_ids,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Remove the orphans without asking.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what is there; never ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what is there; remove nothing and never ask.")
+    ] = False,
     ouroboros_url: recorded_runs.ServerUrl = None,
     runs_root: arguments.RunsRoot = None,
     json_: arguments.Json = False,
@@ -57,6 +60,17 @@ def gc(
         if _may_remove(findings, force=force, dry_run=dry_run):
             findings = remove_garbage(engine, findings, url=address, reporter=arguments.reporter(quiet=quiet))
     _answer(findings)
+    _tell_next(findings)
+
+
+def _tell_next(findings: "Sequence[Finding]") -> None:
+    """Suggest to remove what was only shown, or to look again at what could not be removed; else there is nothing."""
+    asked = [word for word in answer.arguments()[2:] if word not in ("--force", "--dry-run", "--json")]
+    actions = {finding.action for finding in findings}
+    if "failed" in actions:
+        next_step.tell(["obo-bench", "programbench", "gc", *asked], "see above why it was not removed")
+    elif "orphan" in actions:
+        next_step.tell(["obo-bench", "programbench", "gc", *asked, "--force"])
 
 
 def _show(findings: "Sequence[Finding]", *, quiet: bool) -> None:
@@ -71,7 +85,7 @@ def _may_remove(findings: "Sequence[Finding]", *, force: bool, dry_run: bool) ->
         return force and orphans > 0
     if sys.stdin is not None and sys.stdin.isatty():
         return typer.confirm(f"Remove the {orphans} orphan(s)?", default=False, err=True)
-    answer.tell("nothing was removed: give --force")
+    answer.tell("nothing was removed: --force removes without asking")
     return False
 
 
@@ -92,6 +106,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "gc",
         short_help="Remove what dead runs have left on the engine.",
+        rich_help_panel=CLEAN_UP,
         epilog="Exit status: 0 shown or removed, 1 the engine did not remove something, 2 usage, 5 refused (engine, "
         "run not found). On stdout: one line for each orphan, removed or not.",
     )(gc)

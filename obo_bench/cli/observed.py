@@ -1,4 +1,4 @@
-"""What every command gets, whatever it does: `--explain` where it is recorded, and a record of each value's origin.
+"""What every command gets, whatever it does: one layout of help, `--explain` where it is recorded, its values' origins.
 
 Applied once to the whole command line, so that no command has to think of it.
 """
@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 from typer.models import CommandInfo, TyperInfo
 
-from obo_bench.cli import answer, origins, registry, variables
+from obo_bench.cli import answer, origins, registry
+from obo_bench.cli.panels import HelpfulCommand
 from obo_bench.cli.parsing import Context
 from obo_bench.core import invocation
 from obo_bench.core.refusals import UsageError
@@ -40,8 +41,8 @@ def _fit(command: CommandInfo | TyperInfo, name: str) -> None:
     if command.callback is None:
         return
     command.callback = observed(command.callback, explains=name in registry.RECORDED)
-    told = command.epilog if isinstance(command.epilog, str) else ""
-    command.epilog = f"{told} {variables.MEANING}".strip()
+    if isinstance(command, CommandInfo):
+        command.cls = HelpfulCommand
 
 
 def observed(callback: Callable[..., Any], *, explains: bool) -> Callable[..., Any]:

@@ -6,10 +6,12 @@ from typing import Annotated
 import typer
 
 from obo_bench.cli import answer, arguments, completion
+from obo_bench.cli.panels import RUN, HelpfulGroup
+from obo_bench.core.ending import HandedOn
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.roots import check_run_id
 
-app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(cls=HelpfulGroup, invoke_without_command=True, subcommand_metavar="[COMMAND]", rich_markup_mode=None)
 
 DIRECTORY = Path("obo-bench-practice")
 
@@ -23,20 +25,23 @@ def practice(
     scenario: Annotated[
         str,
         typer.Option(
-            help="How the scripted solver behaves: solved, partial, broken-build, infra, ...",
+            metavar="<name>",
+            help="Behaviour of the scripted solver: solved, partial, infra, ...; all are in `practice gateway -h`.",
             autocompletion=completion.scenarios,
         ),
     ] = "solved",
-    directory: Annotated[Path, typer.Option(help="Where everything goes.")] = DIRECTORY,
-    run_id: Annotated[str | None, typer.Option(help="Name of the run; give it again to resume.")] = None,
-    workers: Annotated[int, typer.Option(min=1, max=16, help="Instances at work at a time.")] = 2,
+    directory: Annotated[
+        Path, typer.Option(metavar="<path>", help="Directory of everything that is made.")
+    ] = DIRECTORY,
+    run_id: Annotated[str | None, typer.Option(metavar="<id>", help="Id of the run; give it again to resume.")] = None,
+    workers: Annotated[int, typer.Option(min=1, max=16, metavar="<n>", help="Instances at work at a time.")] = 2,
     json_: Annotated[bool, typer.Option("--json", help="Answer with the JSON object of `programbench run`.")] = False,
     quiet: arguments.Quiet = False,
     verbose: arguments.Verbose = False,
 ) -> None:
     """Solve and grade three practice programs with the real evaluator on real Docker.
 
-    Example: obo-bench practice --setup
+    Example: obo-bench practice --scenario partial
 
     The stand-in server's solver is scripted, so the scores mean nothing. Exit status: that of `programbench run`.
     """
@@ -58,41 +63,64 @@ def practice(
     )
     status = practise(options, arguments.reporter(quiet=quiet, verbose=verbose))
     answer.silence()
-    raise typer.Exit(status)
+    raise HandedOn(status)
 
 
-@app.command("gateway", short_help="Serve the stand-in server alone.")
+@app.command(
+    "gateway",
+    short_help="Serve the stand-in server alone.",
+    rich_help_panel=RUN,
+    epilog="Exit status: 0 ended by Ctrl-C or SIGTERM, 2 usage, 5 it could not be set up.",
+)
 def gateway(
-    directory: Annotated[Path, typer.Option(help="Where the server keeps its checkout and data.")] = DIRECTORY,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8770,
+    directory: Annotated[
+        Path, typer.Option(metavar="<path>", help="Directory of the server's checkout and data.")
+    ] = DIRECTORY,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="<n>", help="Port on loopback; 0 takes a free one.")
+    ] = 8770,
     scenario: Annotated[
-        str, typer.Option(help="How the scripted solver behaves.", autocompletion=completion.scenarios)
+        str,
+        typer.Option(metavar="<name>", help="Behaviour of the scripted solver.", autocompletion=completion.scenarios),
     ] = "solved",
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Tasks at work at a time.")] = 2,
-    start_delay_sec: Annotated[float, typer.Option(min=0, help="Not ready for so many seconds.")] = 0.0,
-    solve_delay_sec: Annotated[float, typer.Option(min=0, help="Every task runs at least so long.")] = 0.0,
-    answer_delay_sec: Annotated[
-        float, typer.Option(min=0, help="Answer a submission so long after it was taken.")
+    workers: Annotated[int, typer.Option(min=1, max=64, metavar="<n>", help="Tasks at work at a time.")] = 2,
+    start_delay_sec: Annotated[float, typer.Option(min=0, metavar="<sec>", help="Seconds until it is ready.")] = 0.0,
+    solve_delay_sec: Annotated[
+        float, typer.Option(min=0, metavar="<sec>", help="Seconds that every task takes at least.")
     ] = 0.0,
-    finalize_delay_sec: Annotated[float, typer.Option(min=0, help="Every task is finalizing so long.")] = 0.3,
+    answer_delay_sec: Annotated[
+        float,
+        typer.Option(min=0, metavar="<sec>", help="Seconds between taking a submission and answering it."),
+    ] = 0.0,
+    finalize_delay_sec: Annotated[
+        float, typer.Option(min=0, metavar="<sec>", help="Seconds that every task is finalizing.")
+    ] = 0.3,
     orphan_delay_sec: Annotated[
-        float, typer.Option(min=0, help="After a kill and a start: declare running tasks failed so much later.")
+        float,
+        typer.Option(
+            min=0, metavar="<sec>", help="Seconds after a kill and a start until running tasks are declared failed."
+        ),
     ] = 1.0,
     keep_waiting: Annotated[
-        bool, typer.Option("--keep-waiting", help="After a kill and a start: waiting tasks run, as from 6.102 on.")
+        bool, typer.Option("--keep-waiting", help="Run waiting tasks after a kill and a start, as from 6.102 on.")
     ] = False,
-    version: Annotated[str | None, typer.Option(help="Show this version instead of the checkout's.")] = None,
+    version: Annotated[
+        str | None, typer.Option(metavar="<version>", help="Version to show. Default: the checkout's.")
+    ] = None,
     fault: Annotated[
-        list[str] | None, typer.Option("--fault", metavar="FAULT", help="Let this go wrong (repeatable; see above).")
+        list[str] | None, typer.Option("--fault", metavar="<fault>", help="Fault, as told above; repeatable.")
     ] = None,
     chaos: Annotated[
-        float, typer.Option(min=0, max=1, help="Probability that a request, and a task, goes wrong somehow.")
+        float,
+        typer.Option(min=0, max=1, metavar="<p>", help="Probability that a request, and a task, goes wrong somehow."),
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Decides whom faults with a probability strike.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="<n>", help="Seed that decides whom faults with a probability strike.")
+    ] = 0,
 ) -> None:
     """Serve the stand-in for an Ouroboros server until Ctrl-C: a test server, whose scores mean nothing.
 
-    Example: obo-bench practice gateway --port 8770 --scenario partial --fault 'submit:drop-answer*1'
+    Example: obo-bench practice gateway --fault 'submit:drop-answer*1'
 
     \b
     Scenarios (all tasks: --scenario; some tasks: --fault work:SCENARIO):
@@ -122,14 +150,14 @@ def gateway(
     A kill (SIGKILL) and another start with the same directory loses tasks that waited and fails those that ran; Ctrl-C
     or SIGTERM cancels both.
     """
+    from obo_bench.practice.directory import make_practice_directory
     from obo_bench.practice.seed import make_seed_checkout
     from obo_bench.practice.standin import StandInConfig, serve
     from obo_bench.practice.standin.faults import chaos as chaos_of
     from obo_bench.practice.standin.faults import parse_fault
 
     faults = (*map(parse_fault, fault or ()), *(chaos_of(chaos) if chaos else ()))
-    directory = directory.absolute()
-    directory.mkdir(parents=True, exist_ok=True)
+    directory = make_practice_directory(directory)
     serve(
         StandInConfig(
             repo_dir=make_seed_checkout(directory / "ouroboros"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from obo_bench.cli import answer, arguments, completion, variables
+from obo_bench.cli.panels import RUN
 from obo_bench.core import invocation
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
@@ -24,7 +25,10 @@ def prepare(
     workspace: Annotated[
         Path,
         typer.Option(
-            "--workspace", parser=arguments.named_path, metavar="<path>", help="The workspace on this machine."
+            "--workspace",
+            parser=arguments.named_path,
+            metavar="<path>",
+            help="Workspace of the container on this machine.",
         ),
     ],
     instruction_file: Annotated[
@@ -33,12 +37,17 @@ def prepare(
             "--instruction-file",
             parser=arguments.named_path,
             metavar="<path>",
-            help="UTF-8 text: what the agent is told.",
+            help="UTF-8 file with what the agent is told.",
         ),
     ],
-    container_name: Annotated[str, typer.Option("--container-name", help="The running cleanroom; never changed.")],
+    container_name: Annotated[
+        str, typer.Option("--container-name", metavar="<name>", help="Running cleanroom; it is never changed.")
+    ],
     instance_id: Annotated[
-        str, typer.Option("--instance-id", help="The instance.", autocompletion=completion.instance_ids)
+        str,
+        typer.Option(
+            "--instance-id", metavar="<id>", help="Id of the instance.", autocompletion=completion.instance_ids
+        ),
     ],
     repo_dir: arguments.RepoDir = None,
     settings_path: arguments.SettingsPath = None,
@@ -48,25 +57,27 @@ def prepare(
             "--isolated-data-root",
             parser=arguments.named_path,
             metavar="<path>",
-            help="Data directory that the server was given for this; its settings.json is the default one.",
+            help="Data directory that the server was given for this; its settings.json is used.",
         ),
     ] = None,
     run_id: Annotated[
-        str | None, typer.Option("--run-id", help="The run it belongs to; several instances may share one.")
+        str | None, typer.Option("--run-id", metavar="<id>", help="Id of the run; several instances may share one.")
     ] = None,
     runs_root: arguments.RunsRoot = None,
     protected_path: Annotated[
         list[str] | None,
-        typer.Option(help="Artifact that the agent may only run; replaces the default; repeatable."),
+        typer.Option(metavar="<path>", help="Artifact that the agent may only run; replaces the default; repeatable."),
     ] = None,
-    timeout_sec: Annotated[float, typer.Option(min=1, help="Deadline in the task body.")] = DEFAULT_TIMEOUT_SEC,
+    timeout_sec: Annotated[
+        float, typer.Option(min=1, metavar="<sec>", help="Deadline in the task body, in seconds.")
+    ] = DEFAULT_TIMEOUT_SEC,
     ledger_output: Annotated[
         Path | None,
         typer.Option(
             "--ledger-output",
             parser=arguments.named_path,
             metavar="<path>",
-            help="Append the ledger's lines to this file as well.",
+            help="File that the ledger's lines are appended to as well.",
         ),
     ] = None,
     manifest_output: Annotated[
@@ -75,7 +86,7 @@ def prepare(
             "--manifest-output",
             parser=arguments.named_path,
             metavar="<path>",
-            help="Write the manifest to this file as well.",
+            help="File that the manifest is written to as well.",
         ),
     ] = None,
     strict: Annotated[
@@ -92,7 +103,9 @@ def prepare(
 ) -> None:
     """Check a cleanroom that is running, normalise its workspace, and package what is in it; nothing is submitted.
 
-    Example: obo-bench prepare --workspace ws --container-name room --instance-id ID --instruction-file task.md
+    \b
+    Example: obo-bench prepare --workspace ws --container-name room \\
+      --instance-id abishekvashok__cmatrix.5c082c6 --instruction-file task.md
 
     Prints the run's directory, which `export` and `eval` take. May be repeated any number of times: what is there
     already is kept, and an `executable` is taken for the reference only if it has the bytes of the image's.
@@ -138,7 +151,8 @@ def register(app: typer.Typer) -> None:
     """Add the command to a group: the same function wherever it answers."""
     app.command(
         "prepare",
-        short_help="Package the workspace of a container that is running already.",
+        short_help="Package the workspace of a container that runs already.",
+        rich_help_panel=RUN,
         epilog="Exit status: 0 packaged, 1 blocked or not packaged, 2 usage, 4-5 refused, 6 not graded, "
         "129/130/143 signal.",
     )(prepare)
@@ -151,7 +165,6 @@ def _prepare(options: "PrepareOptions", reporter: Reporter) -> None:
     result = prepare_submission(options, reporter)
     if result.official_eval_status != "not_run":
         answer.tell(f"official evaluation: {result.official_eval_status}: {result.grade.get('reason', 'no reason')}")
-    answer.tell(f"next: look at {options.run_root / 'run_manifest.json'}")
     document = PrepareAnswer(
         run=str(options.run),
         instance_id=options.instance_id,

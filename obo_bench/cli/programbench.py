@@ -7,6 +7,7 @@ import typer
 
 from obo_bench.cli import answer, arguments, attest, completion, selection_arguments
 from obo_bench.cli.grade_table import grade_lines
+from obo_bench.cli.panels import RUN, HelpfulGroup
 from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
@@ -14,7 +15,7 @@ from obo_bench.gateway import DEFAULT_URL
 from obo_bench.programbench.options import DEFAULT_CPUS, DEFAULT_MEMORY, DEFAULT_TIMEOUT_SEC, RunOptions
 from obo_bench.programbench.selection import Selector
 
-app = typer.Typer(help="The official ProgramBench benchmark.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=HelpfulGroup, no_args_is_help=True, rich_markup_mode=None)
 
 
 class Pull(StrEnum):
@@ -36,11 +37,16 @@ attest.register(app)
 
 @app.callback()
 def group() -> None:
-    """Run the official ProgramBench benchmark."""
+    """Run the official ProgramBench benchmark, look at its runs, grade and publish them.
+
+    Example: obo-bench programbench run --repo-dir ~/ouroboros --slice 3 --eval
+    """
 
 
 @app.command(
     "run",
+    short_help="Solve and grade instances through a live Ouroboros server.",
+    rich_help_panel=RUN,
     epilog="Exit status: 0 all done, 1 some instance failed, 2 usage, 3-5 refused before anything was spent, "
     "6 not graded, 7 stopped, 129/130/143 signal.",
 )
@@ -58,12 +64,17 @@ def run(
     shuffle: selection_arguments.Shuffle = False,
     run_id: arguments.RunId = None,
     runs_root: arguments.RunsRoot = None,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Instances at work at a time.")] = 1,
-    timeout_sec: Annotated[float, typer.Option(min=1, help="Deadline of one task in seconds.")] = DEFAULT_TIMEOUT_SEC,
-    cpus: Annotated[float, typer.Option(min=0.1, help="Cores of one cleanroom.")] = DEFAULT_CPUS,
-    memory: Annotated[str, typer.Option(help="Memory of one cleanroom, such as 16g.")] = DEFAULT_MEMORY,
+    workers: Annotated[int, typer.Option(min=1, max=256, metavar="<n>", help="Instances at work at a time.")] = 1,
+    timeout_sec: Annotated[
+        float, typer.Option(min=1, metavar="<sec>", help="Deadline of one task, in seconds.")
+    ] = DEFAULT_TIMEOUT_SEC,
+    cpus: Annotated[float, typer.Option(min=0.1, metavar="<n>", help="Cores of one cleanroom.")] = DEFAULT_CPUS,
+    memory: Annotated[
+        str, typer.Option(metavar="<size>", help="Memory of one cleanroom, such as 16g.")
+    ] = DEFAULT_MEMORY,
     protected_path: Annotated[
-        list[str] | None, typer.Option(help="Artifact the agent may only run; replaces the default; repeatable.")
+        list[str] | None,
+        typer.Option(metavar="<path>", help="Artifact that the agent may only run; replaces the default; repeatable."),
     ] = None,
     redo_existing: Annotated[
         bool, typer.Option(help="Solve done instances again; the earlier attempt is kept.")
@@ -71,11 +82,14 @@ def run(
     retry: Annotated[
         list[str] | None,
         typer.Option(
-            help='Solve again what ended for this reason, or "degraded"; repeatable.',
+            metavar="<reason>",
+            help='Reason, or "degraded", whose instances are solved again; repeatable.',
             autocompletion=completion.retry_reasons,
         ),
     ] = None,
-    skip_pull: Annotated[bool, typer.Option("--skip-pull", help="Use only images that are on the engine.")] = False,
+    skip_pull: Annotated[
+        bool, typer.Option("--skip-pull", help="Pull nothing: use only images that are on the engine.")
+    ] = False,
     pull: Annotated[Pull, typer.Option(help="When to pull images.")] = Pull.MISSING,
     pin_digests: arguments.PinDigests = None,
     allow_image_findings: Annotated[
@@ -92,13 +106,15 @@ def run(
     seed_commit: arguments.SeedCommit = None,
     require_stamp: arguments.RequireStamp = False,
     min_budget_usd: Annotated[
-        float | None, typer.Option(min=0, help="Refuse when the OpenRouter key cannot spend so much any more.")
+        float | None,
+        typer.Option(min=0, metavar="<usd>", help="Least that the OpenRouter key must be able to spend, in USD."),
     ] = None,
     max_cost_usd: Annotated[
-        float | None, typer.Option(min=0, help="Start nothing more once the run has cost so much, in USD.")
+        float | None,
+        typer.Option(min=0, metavar="<usd>", help="Cost of the run in USD from which on no task is started."),
     ] = None,
     on_interrupt: Annotated[
-        Interrupt, typer.Option(help="On a signal leave running tasks to the server, or cancel them.")
+        Interrupt, typer.Option(help="What a signal does to running tasks: leave them to the server, or cancel them.")
     ] = Interrupt.DETACH,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse a submission that resembles the reference or may hide it.")
@@ -115,7 +131,7 @@ def run(
 ) -> None:
     """Solve and grade ProgramBench instances through a live Ouroboros server.
 
-    Example: obo-bench programbench run --repo-dir ~/ouroboros --slice 0:3 --eval
+    Example: obo-bench programbench run --repo-dir ~/ouroboros --slice 3 --eval
 
     The directory of the run is printed on stdout, everything else on stderr.
     """
@@ -177,7 +193,6 @@ def _run(options: RunOptions, reporter: Reporter) -> None:
     if result.grades is not None:
         grades = grade_answer(result.grades)
         answer.tell("\n".join(grade_lines(result.grades)))
-    answer.tell(f"next: look at {result.run_root / 'run_manifest.json'}")
     answer.give("programbench run", str(result.run_root), RunAnswer(counts=result.counts, grades=grades).document())
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from obo_bench.cli import answer, arguments
+from obo_bench.cli.panels import LOOK
 from obo_bench.core.refusal_meanings import MEANINGS
 from obo_bench.core.refusal_reasons import REASONS, Stage
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, STAGE_EXIT_CODES
@@ -88,4 +89,9 @@ def _indented(text: str) -> list[str]:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("reasons", short_help="List what an invocation can be refused for.")(reasons)
+    app.command(
+        "reasons",
+        short_help="List all reasons of refusals and failures, with remedies.",
+        rich_help_panel=LOOK,
+        epilog="Exit status: 0 listed, 2 usage.",
+    )(reasons)

@@ -14,10 +14,14 @@ from obo_bench.programbench import BENCHMARK
 if TYPE_CHECKING:
     from obo_bench.programbench.leftovers.run_lookup import RecordedRun
 
-RUN_HELP = "The run: its id, or its directory."
+RUN_HELP = "Run: its id, or its directory."
 ServerUrl = Annotated[
     str | None,
-    typer.Option("--ouroboros-url", help="Address of the server, where it is not the one in the run's manifest."),
+    typer.Option(
+        "--ouroboros-url",
+        metavar="<url>",
+        help="Address of the Ouroboros server. Default: the one in the run's manifest.",
+    ),
 ]
 
 

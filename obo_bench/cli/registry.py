@@ -7,11 +7,15 @@ RECORDED = frozenset(
         "programbench run",
         "attest",
         "programbench attest",
+        "exec",
         "eval",
         "programbench eval",
         "export",
         "programbench export",
         "programbench gate",
+        "campaign resume",
+        "campaign run",
+        "grade swe-bench-pro",
         "prepare",
         "programbench prepare",
     }
@@ -20,7 +24,11 @@ RECORDED = frozenset(
 
 READ_ONLY = frozenset(
     {
+        "campaign check",
+        "campaign status",
         "doctor",
+        "grade verify",
+        "ledger append",
         "practice",
         "practice gateway",
         "programbench cancel",
@@ -34,7 +42,10 @@ READ_ONLY = frozenset(
         "schema",
     }
 )
-"""Commands that write no manifest (`cancel` appends ledger rows, `settings --write` changes the file it is given)."""
+"""Commands that write no manifest.
+
+`cancel` and `ledger append` append ledger rows, `settings --write` changes the file it is given.
+"""
 
 SHELL = frozenset({"attest", "programbench attest"})
 """Commands that can answer with `--shell`."""

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, completion, recorded_runs
+from obo_bench.cli import answer, arguments, completion, next_step, recorded_runs
+from obo_bench.cli.panels import LOOK
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.roots import forbidden_places
+from obo_bench.programbench.leftovers.resuming import is_practice
 from obo_bench.report.output_format import Format
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ def report(
         str,
         typer.Argument(
             metavar="RUN",
-            help="The run or export: its id, or its directory.",
+            help="Run or export: its id, or its directory.",
             autocompletion=completion.run_ids,
             show_default=False,
         ),
@@ -30,17 +32,19 @@ def report(
             "--output",
             parser=arguments.named_path,
             metavar="<path>",
-            help="Write the report there. Default: report.html (report.md, report.json) in the run.",
+            help="File for the report. Default: report.html (report.md, report.json) in the run.",
         ),
     ] = None,
-    format_: Annotated[Format, typer.Option("--format", help="A page, Markdown, or the numbers alone.")] = Format.HTML,
+    format_: Annotated[
+        Format, typer.Option("--format", help="Form of the report: a page, Markdown, or the numbers alone.")
+    ] = Format.HTML,
     compare: Annotated[
         str | None,
         typer.Option(
             "--compare",
             parser=arguments.text,
             metavar="RUN",
-            help="Another run, to be compared instance by instance.",
+            help="Another run to compare with, instance by instance: its id, or its directory.",
             autocompletion=completion.run_ids,
         ),
     ] = None,
@@ -71,21 +75,33 @@ def report(
     path = arguments.absolute(output) or root / f"report.{format_}"
     places = forbidden_places(checkout, arguments.implied_settings(checkout)) if output is not None else {}
     made = write_report(root, Destination(path, root, places), format_, other)
-    answer.tell(_summary(made, format_))
+    answer.tell(_summary(made))
+    _tell_next(made, root, format_)
     answer.give("programbench report", str(path), ReportAnswer.of(made, str(path), format_.value).document())
 
 
-def _summary(made: "RunReport", form: Format) -> str:
+def _summary(made: "RunReport") -> str:
     counts = ", ".join(f"{count} {status}" for status, count in made.counts.items()) or "no instance"
     lines = [f"run {made.run.run_id}: {made.ending.outcome}; {counts}", *(f"note: {note}" for note in made.notes)]
-    return "\n".join([*lines, *(["next: open the file in a browser"] if form is Format.HTML else [])])
+    return "\n".join(lines)
+
+
+def _tell_next(made: "RunReport", root: Path, form: Format) -> None:
+    """Suggest to publish what has grades, and else to look at what a resume would do."""
+    graded = made.scores is not None and made.scores.graded > 0 and made.ending.outcome == "completed"
+    practice = is_practice({"requested_task_ids": [instance.instance_id for instance in made.instances]})
+    words = next_step.of_run("programbench status", root)
+    if graded and made.run.command == "programbench run" and not practice:
+        words = ["obo-bench", "export", "--source", str(root), "--dest", f"{root}-leaderboard", "--leaderboard"]
+    next_step.tell(words, "open the page in a browser" if form is Format.HTML else "")
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "report",
-        short_help="Write one file that tells a run to people.",
+        short_help="Write one page that tells a run to people.",
+        rich_help_panel=LOOK,
         epilog="Exit status: 0 written, 2 usage, 5 refused (run not found, file cannot be "
         "written): nothing was written.",
     )(report)

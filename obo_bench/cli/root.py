@@ -3,13 +3,13 @@
 from typing import Any, cast
 
 import typer
-from typer.core import TyperGroup
 
 from obo_bench.cli import answer, origins, variables
+from obo_bench.cli.panels import HelpfulGroup
 from obo_bench.cli.parsing import take_as_typed
 
 
-class Root(TyperGroup):
+class Root(HelpfulGroup):
     """The outermost group."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

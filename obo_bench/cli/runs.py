@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from obo_bench.cli import answer, arguments, recorded_runs
+from obo_bench.cli.panels import LOOK
 from obo_bench.cli.status_text import duration
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import printable
@@ -19,7 +20,10 @@ _LONGEST = 200
 
 
 def runs(
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="<n>", help="Only the newest n.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, metavar="<n>", help="Number of runs to list, the newest. Default: all."),
+    ] = None,
     runs_root: arguments.RunsRoot = None,
     json_: arguments.Json = False,
 ) -> None:
@@ -104,5 +108,6 @@ def register(app: typer.Typer) -> None:
     app.command(
         "runs",
         short_help="List what is recorded, the newest first.",
+        rich_help_panel=LOOK,
         epilog="Exit status: 0 listed (also when there is nothing), 2 usage.",
     )(runs)

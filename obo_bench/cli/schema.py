@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from obo_bench.cli import answer, arguments, completion
+from obo_bench.cli.panels import LOOK
 from obo_bench.core.refusals import UsageError
 
 
@@ -13,7 +14,10 @@ def schema(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The format; without it they are listed.", autocompletion=completion.formats, show_default=False
+            metavar="FORMAT",
+            help="Document, such as manifest; without it they are listed.",
+            autocompletion=completion.formats,
+            show_default=False,
         ),
     ] = None,
     json_: arguments.Json = False,
@@ -41,4 +45,9 @@ def schema(
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("schema", short_help="Print the JSON Schema of a document that is written.")(schema)
+    app.command(
+        "schema",
+        short_help="Print the JSON Schema of a document that is written.",
+        rich_help_panel=LOOK,
+        epilog="Exit status: 0 printed, 2 usage.",
+    )(schema)

@@ -8,13 +8,17 @@ import typer
 from obo_bench.cli import arguments, completion
 from obo_bench.core.refusals import UsageError
 
-Difficulty = Annotated[list[str] | None, typer.Option(help="easy, medium, hard or none; repeatable.")]
-Language = Annotated[list[str] | None, typer.Option(help="Language of the original; repeatable.")]
+Difficulty = Annotated[
+    list[str] | None, typer.Option(metavar="<level>", help="Difficulty: easy, medium, hard or none; repeatable.")
+]
+Language = Annotated[list[str] | None, typer.Option(metavar="<name>", help="Language of the original; repeatable.")]
 InstanceId = Annotated[
-    list[str] | None, typer.Option(help="One instance; repeatable.", autocompletion=completion.instance_ids)
+    list[str] | None,
+    typer.Option(metavar="<id>", help="Id of one instance; repeatable.", autocompletion=completion.instance_ids),
 ]
 InstanceIds = Annotated[
-    str | None, typer.Option("--instance-ids", metavar="<id,id,...>", help="Several instances, separated by commas.")
+    str | None,
+    typer.Option("--instance-ids", metavar="<id,id,...>", help="Ids of several instances, separated by commas."),
 ]
 IdsFile = Annotated[
     Path | None,
@@ -22,11 +26,18 @@ IdsFile = Annotated[
         "--ids-file",
         parser=arguments.named_path,
         metavar="<path>",
-        help="File with one instance id a line; # begins a comment.",
+        help="File of instance ids, one a line; # begins a comment.",
     ),
 ]
-Filter = Annotated[str, typer.Option("--filter", help="Regular expression, matched from the start of the id.")]
-Slice = Annotated[str, typer.Option("--slice", help="Python slice, such as 0:3; 5 means the first five.")]
+Filter = Annotated[
+    str, typer.Option("--filter", metavar="<regex>", help="Regular expression, matched from the start of each id.")
+]
+Slice = Annotated[
+    str,
+    typer.Option(
+        "--slice", metavar="<slice>", help="Python slice of what is chosen, such as 3:6; 3 means the first three."
+    ),
+]
 Shuffle = Annotated[bool, typer.Option(help="Shuffle first, in the official fixed order.")]
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from obo_bench.cli import answer, arguments
+from obo_bench.cli import answer, arguments, next_step
+from obo_bench.cli.panels import GET_READY
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.reporter import printable
 
@@ -19,18 +20,20 @@ _WIDEST = 90
 def settings(
     into: Annotated[
         Path,
-        typer.Option("--into", parser=arguments.named_path, metavar="<path>", help="The server's settings.json."),
+        typer.Option("--into", parser=arguments.named_path, metavar="<path>", help="Settings file of the server."),
     ],
     solve_model: Annotated[
         str | None,
         typer.Option(
             "--solve-model",
             parser=arguments.text,
-            metavar="<str>",
+            metavar="<model>",
             help="Model that is to solve, instead of the profile's (OUROBOROS_MODEL and OUROBOROS_MODEL_HEAVY).",
         ),
     ] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write the file; without it the difference is shown.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the file instead of only showing what differs.")
+    ] = False,
     json_: arguments.Json = False,
     quiet: arguments.Quiet = False,
 ) -> None:
@@ -50,7 +53,8 @@ def settings(
     plan = plan_change(into, solve_model)
     answer.tell(table(plan.change))
     change = write_change(plan) if write else plan.change
-    answer.tell(_next(change))
+    answer.tell(_outcome(change))
+    _tell_next(change, solve_model)
     answer.give("programbench settings", change.path, change.document())
 
 
@@ -66,18 +70,29 @@ def table(change: "SettingsChange") -> str:
     return "\n".join([*lines, f"keys and passwords, not touched: {', '.join(there) or 'none'} set"])
 
 
-def _next(change: "SettingsChange") -> str:
+def _outcome(change: "SettingsChange") -> str:
     if not change.changes:
         return f"nothing to change: {change.path} has all that the profile wants"
     if not change.written:
-        kept = " (a copy of the file is kept)" if change.present else " (there is no such file yet)"
-        return f"nothing was written; next: repeat with --write{kept}"
+        kept = "; --write keeps a copy of it" if change.present else ": there is no such file yet, --write makes it"
+        return f"nothing was written{kept}"
     kept = f"; the old file is kept as {change.backup}" if change.backup else ""
     return (
         f"{len(change.changes)} settings written to {change.path}{kept}\n"
-        "next: restart the server now: until then it works with its old settings, and saving them in its own pages "
-        "overwrites the file"
+        "until the server is restarted it works with its old settings, and saving them in its own pages overwrites "
+        "the file"
     )
+
+
+def _tell_next(change: "SettingsChange", solve_model: str | None) -> None:
+    look = ["obo-bench", "doctor", "--settings-path", change.path]
+    if not change.changes:
+        next_step.tell(look)
+    elif change.written:
+        next_step.tell(look, "restart the server")
+    else:
+        model = [] if solve_model is None else ["--solve-model", solve_model]
+        next_step.tell(["obo-bench", "programbench", "settings", "--into", change.path, *model, "--write"])
 
 
 def _shown(value: Any) -> str:
@@ -89,7 +104,8 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "settings",
-        short_help="Put the recommended profile into a server's settings file.",
+        short_help="Put the recommended profile into a server's settings.",
+        rich_help_panel=GET_READY,
         epilog="Exit status: 0 shown, written, or nothing to change, 2 usage, 5 the file cannot be used or written. On "
         "stdout: the file.",
     )(settings)

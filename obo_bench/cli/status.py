@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, completion, recorded_runs
+from obo_bench.cli import answer, arguments, completion, next_step, recorded_runs
+from obo_bench.cli.panels import LOOK
+from obo_bench.programbench.leftovers.resuming import is_practice
 
 if TYPE_CHECKING:
     from obo_bench.report.status.collect import StatusReader
+    from obo_bench.report.status.document import RunStatus
 
 
 def status(
@@ -15,21 +18,22 @@ def status(
         str | None,
         typer.Argument(
             metavar="RUN",
-            help="The run, export, preparation or attestation: its id, or its directory. Default: the latest run.",
+            help="Run, export, preparation or attestation: its id, or its directory. Default: the latest run.",
             autocompletion=completion.run_ids,
             show_default=False,
         ),
     ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Go on until the run's process has ended.")] = False,
     interval_sec: Annotated[
-        float, typer.Option("--interval-sec", min=0.2, max=3600, help="Seconds from one look to the next.")
+        float,
+        typer.Option("--interval-sec", metavar="<sec>", min=0.2, max=3600, help="Seconds from one look to the next."),
     ] = 2.0,
     ouroboros_url: recorded_runs.ServerUrl = None,
     runs_root: arguments.RunsRoot = None,
     json_: Annotated[
         bool, typer.Option("--json", help="Answer with one JSON object; with --watch one line of JSON per change.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Of --watch show only the end.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Show only the end of --watch, and no hint.")] = False,
 ) -> None:
     """Show how a run stands: its process, server, money and instances, and what a resume would do if it is over.
 
@@ -50,7 +54,23 @@ def status(
         _watch(reader, interval_sec, json_=json_, quiet=quiet)
         return
     found = reader.read()
+    if quiet:
+        answer.hush()
     answer.give("programbench status", "\n".join(status_lines(found)), found.document())
+    if words := _next(found):
+        next_step.tell(words)
+
+
+def _next(found: "RunStatus") -> list[str]:
+    """Return what comes next; nothing where the answer itself ends with the command of the resume."""
+    if found.process.state == "alive":
+        return next_step.of_run("programbench status", found.run_root, "--watch")
+    if found.resume is not None and set(found.resume.steps) != {"skip"}:
+        return []
+    practice = is_practice({"requested_task_ids": [instance.instance_id for instance in found.instances]})
+    if found.kind == "run" and found.grades is None and found.outcome == "completed" and not practice:
+        return next_step.of_run("eval", found.run_root)
+    return next_step.of_run("programbench report", found.run_root) if found.instances else []
 
 
 def _watch(reader: "StatusReader", interval_sec: float, *, json_: bool, quiet: bool) -> None:
@@ -68,6 +88,7 @@ def register(app: typer.Typer) -> None:
     app.command(
         "status",
         short_help="Show how a run stands, and what a resume would do.",
+        rich_help_panel=LOOK,
         epilog="Exit status: 0 shown, whatever became of the run (--watch: its process has ended), 2 usage, 5 there is "
         "no such run or it cannot be read, 130 Ctrl-C.",
     )(status)

@@ -19,8 +19,6 @@ HISTORICAL = {
     "--settings-path": "OUROBOROS_SETTINGS_PATH",
 }
 """Names that options had in the environment before; ours wins, because other programs read these too."""
-MEANING = "Each option can be set by a variable, --run-id by OBO_BENCH_RUN_ID; a flag wins over it."
-"""What help says of the environment."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +42,11 @@ def names(flag: str) -> tuple[str, ...]:
     """Return the variables of an option, the one that wins first."""
     ours = PREFIX + flag.removeprefix("--").replace("-", "_").upper()
     return (ours, HISTORICAL[flag]) if flag in HISTORICAL else (ours,)
+
+
+def meaning(flag: str) -> str:
+    """Return what help says of the environment, with an option of the command as example."""
+    return f"Environment: each option has a variable, {flag} has {names(flag)[0]}; a flag wins over it."
 
 
 def settings(flag: str, environ: Mapping[str, str] = os.environ) -> list[Found]:

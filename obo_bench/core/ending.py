@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 LONGEST_MESSAGE = 4000
 """Characters of an error's text that are kept; the beginning says what it is."""
 
+
+class HandedOn(SystemExit):
+    """The status of a child process that has told its operator itself how it ended."""
+
+
 _last: list[tuple[Path, dict[str, Any]]] = []
 
 

@@ -8,7 +8,8 @@ from obo_bench.core.reporter import write_line
 from obo_bench.core.run_state import RunState
 
 HEARTBEAT_SEC = 300.0
-"""After so much silence a plain face says how the run stands."""
+"""After so much silence a plain face says how the run stands: half of the ten minutes after which build servers give up
+on a silent job, and six hours of one task are some seventy lines."""
 
 
 class Face(Protocol):

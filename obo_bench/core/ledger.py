@@ -22,13 +22,26 @@ from obo_bench.core.ledger_row import LARGEST_LINE, LEDGER_NAME, Row, Status
 from obo_bench.core.redact import Redactor
 from obo_bench.core.signals import untorn
 
-__all__ = ["LEDGER_NAME", "Damage", "Ledger", "LedgerUnwritable", "Row", "Status", "latest_rows", "read_rows"]
+__all__ = [
+    "LEDGER_NAME",
+    "Damage",
+    "Ledger",
+    "LedgerUnwritable",
+    "Row",
+    "Status",
+    "append_line",
+    "latest_rows",
+    "read_rows",
+    "row_line",
+]
 
 _LOCK_SEC = 60.0
 """A writer holds the lock for milliseconds; one that was stopped in the middle must not stop a run without a word."""
 _LOCK_PAUSE_SEC = 0.002
 _LONGEST_TEXT = 4000
 _MOST_ENTRIES = 50
+_LONGEST_NAME = 255
+"""Bytes of the longest name that a file system takes for a directory."""
 
 
 class LedgerUnwritable(OSError):
@@ -66,11 +79,11 @@ class Ledger:
             before = last_row(self.path)
             self._complete_copy(before)
             row = row.model_copy(update=self._position(before))
-            line = self._line(row)
-            _append(self.path, line)
+            line = row_line(row, self._redactor)
+            append_line(self.path, line)
             self._copy(row.instance_id, line)
             if self._also is not None:
-                _append(self._also, line)
+                append_line(self._also, line)
         return row
 
     @untorn
@@ -112,33 +125,24 @@ class Ledger:
             "prev_sha256": hashlib.sha256(line).hexdigest() if line else "",
         }
 
-    def _line(self, row: Row) -> bytes:
-        document = self._redactor.document(row.document())
-        line = line_bytes(document)
-        if len(line) <= LARGEST_LINE:
-            return line
-        kept = {name: _short(document[name]) for name in ("error", "details", "cost")}
-        line = line_bytes(document | kept)
-        if len(line) > LARGEST_LINE:
-            raise ValueError(f"a row of {len(line)} bytes for instance {row.instance_id[:200]!r} fits in no line")
-        return line
-
     def _complete_copy(self, last: tuple[bytes, Row] | None) -> None:
         if last is None:
             return
         line, row = last
         copy = self._copy_path(row.instance_id)
         if copy is not None and ((found := last_row(copy)) is None or found[0] != line):
-            _append(copy, line)
+            append_line(copy, line)
 
     def _copy(self, instance_id: str, line: bytes) -> None:
         copy = self._copy_path(instance_id)
         if copy is not None:
-            _append(copy, line)
+            append_line(copy, line)
 
     def _copy_path(self, instance_id: str) -> Path | None:
         """Return the instance's ledger; None without a directory, and for an id that leads out of the run root."""
         if instance_id in ("", ".", "..") or "/" in instance_id or "\0" in instance_id:
+            return None
+        if len(instance_id.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
             return None
         directory = self._root / instance_id
         return directory / LEDGER_NAME if directory.is_dir() else None
@@ -157,6 +161,30 @@ def _lock(descriptor: int) -> None:
             return
 
 
+def row_line(row: Row, redactor: Redactor) -> bytes:
+    """Return the line of a row, without secrets; what is long in error, details and cost is cut where it must be.
+
+    Raises ValueError for a row that fits in no line even so.
+    """
+    document = redactor.document(row.document())
+    line = line_bytes(document)
+    if len(line) <= LARGEST_LINE:
+        return line
+    kept = {name: _short(document[name]) for name in ("error", "details", "cost")}
+    line = line_bytes(document | kept)
+    if len(line) > LARGEST_LINE:
+        raise ValueError(f"a row of {len(line)} bytes for instance {row.instance_id[:200]!r} fits in no line")
+    return line
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Append a line durably, whole: one write and an fsync. Raises LedgerUnwritable."""
+    try:
+        _append(path, line)
+    except OSError as error:
+        raise LedgerUnwritable(path, error) from error
+
+
 def _append(path: Path, line: bytes) -> None:
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     descriptor = os.open(path, flags, PRIVATE_FILE)
@@ -168,8 +196,6 @@ def _append(path: Path, line: bytes) -> None:
         os.fsync(descriptor)
         if size == 0:
             sync_directory(path.parent)
-    except OSError as error:
-        raise LedgerUnwritable(path, error) from error
     finally:
         os.close(descriptor)
 

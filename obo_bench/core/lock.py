@@ -3,6 +3,7 @@
 The lock dies with its process, so a stale one is taken over by itself; the owner record then tells who crashed.
 """
 
+import fcntl
 import os
 import socket
 import time
@@ -69,3 +70,22 @@ class RunLock:
                 write_json(self._owner, left_behind)
         finally:
             self._lock.release()
+
+
+def living_owner(run_root: Path) -> dict[str, Any] | None:
+    """Return the owner record of the process that holds the run root, or None when no process does.
+
+    The kernel's lock is tried in shared mode and given back at once, the owner record is left as it is. Raises
+    OSError when it cannot be tried.
+    """
+    try:
+        descriptor = os.open(run_root / LOCK_NAME, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return read_json_object(run_root / OWNER_NAME) or {}
+    finally:
+        os.close(descriptor)
+    return None

@@ -185,6 +185,8 @@ class Extra(WireModel):
     """Earlier invocations on this run root and how they ended."""
     child_exit_code: int | None = None
     """Exit status of a wrapped command."""
+    child_report: dict[str, Any] = Field(default_factory=dict)
+    """What a wrapped command claimed, what was found wrong with it, and why it was stopped; empty without one."""
 
 
 class RunManifest(WireModel):

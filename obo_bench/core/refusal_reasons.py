@@ -99,6 +99,10 @@ REASONS: Mapping[str, Reason] = {
     ),
     "dataset_unavailable": Reason(Stage.PREFLIGHT, "reinstall the programbench package"),
     "ids_file_unreadable": Reason(Stage.PREFLIGHT, "name a UTF-8 text file with one instance id a line"),
+    "launcher_input_unreadable": Reason(
+        Stage.PREFLIGHT,
+        "correct the file that the launcher's own arguments name, or name the tasks with --task-id or --ids-file",
+    ),
     "pins_unreadable": Reason(
         Stage.PREFLIGHT,
         "name a run_manifest.json or instance_order.json of a run with the right images, or lines name@sha256:...",
@@ -109,6 +113,19 @@ REASONS: Mapping[str, Reason] = {
     "scores_unreadable": Reason(
         Stage.PREFLIGHT, "name an evaluated run, an official _stats/score.json, eval.json files, or a CSV of id,score"
     ),
+    "predictions_unreadable": Reason(
+        Stage.PREFLIGHT,
+        "name JSON lines of instance_id, model_patch and prefix, or the official patches.json, with one prediction for "
+        "each instance (--predictions)",
+    ),
+    "raw_sample_unreadable": Reason(
+        Stage.PREFLIGHT,
+        "name the benchmark's raw sample: JSON lines of instance_id, FAIL_TO_PASS and PASS_TO_PASS (--raw-sample)",
+    ),
+    "official_results_unreadable": Reason(
+        Stage.PREFLIGHT, "name the directory that the official evaluation wrote to (--output-dir)"
+    ),
+    "summary_not_fresh": Reason(Stage.PREFLIGHT, "grade again, and use only the summary that this writes"),
     "instruction_unreadable": Reason(
         Stage.PREFLIGHT, "name a UTF-8 text file with the task as the agent is to read it (--instruction-file)"
     ),
@@ -125,12 +142,32 @@ REASONS: Mapping[str, Reason] = {
     "run_not_found": Reason(
         Stage.PREFLIGHT, "name the run's directory, or its id with --runs-root saying where runs are kept"
     ),
+    "campaign_invalid": Reason(
+        Stage.PREFLIGHT, "correct what the message names; `obo-bench campaign check FILE` tells of everything at once"
+    ),
     "resume_config_mismatch": Reason(
         Stage.PREFLIGHT, "repeat the admitted configuration, choose another --run-id, or pass --accept-config-change"
     ),
     "budget_insufficient": Reason(Stage.PREFLIGHT, "raise the key's limit, or lower --min-budget-usd"),
     "budget_unreadable": Reason(
         Stage.PREFLIGHT, "set a valid OPENROUTER_API_KEY in the settings, or leave --min-budget-usd out"
+    ),
+    "launcher_not_startable": Reason(
+        Stage.PREFLIGHT, "name a program that exists and is executable; a script begins with #! and its interpreter"
+    ),
+    "ledger_not_open": Reason(
+        Stage.PREFLIGHT, "append to a run of `exec`, or to one that still runs; other runs keep their own ledger"
+    ),
+    "ledger_row_invalid": Reason(
+        Stage.PREFLIGHT,
+        "hand in one JSON object with instance_id, status and reason_code of a row (`schema ledger-row`)",
+    ),
+    "launcher_contract_stale": Reason(
+        Stage.PREFLIGHT,
+        "start the launcher with `obo-bench exec`, or unset OBO_BENCH_MANIFEST and its kin to record a run of its own",
+    ),
+    "launcher_contradicts_run": Reason(
+        Stage.PREFLIGHT, "give `obo-bench exec` and the launcher the same benchmark, checkout, server and demands"
     ),
     "practice_setup_failed": Reason(Stage.PREFLIGHT, "follow the advice in the message"),
     "run_root_unwritable": Reason(Stage.PREFLIGHT, "make the runs root writable, or choose another with --runs-root"),

@@ -4,9 +4,12 @@ import contextlib
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from obo_bench.core.redact import process_redactor
-from obo_bench.core.run_changes import Change
+
+if TYPE_CHECKING:
+    from obo_bench.core.run_changes import Change
 
 LONGEST_LINE = 4000
 """Characters of one event that are shown."""
@@ -22,7 +25,7 @@ class Reporter:
         """Show one event."""
         raise NotImplementedError
 
-    def update(self, change: Change) -> None:
+    def update(self, change: "Change") -> None:
         """Take note of how the run or an instance stands now; by default nobody does."""
 
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,8 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 def new_run_id() -> str:
     """Return a run id that sorts by time and does not repeat."""
+    import secrets
+
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 

@@ -4,7 +4,19 @@ from collections.abc import Mapping
 
 PREFIX = "OBO_BENCH_"
 """What the variable of an option begins with."""
-KEPT = frozenset({"OBO_BENCH_OPENROUTER_URL", "OBO_BENCH_PARENT_FD"})
+KEPT = frozenset(
+    {
+        "OBO_BENCH_OPENROUTER_URL",
+        "OBO_BENCH_PARENT_FD",
+        # What `exec` tells a launcher, which may start commands of ours.
+        "OBO_BENCH_INVOCATION",
+        "OBO_BENCH_LEDGER",
+        "OBO_BENCH_MANIFEST",
+        "OBO_BENCH_OUTCOME_FILE",
+        "OBO_BENCH_RUN_ROOT",
+        "OBO_BENCH_TASK_IDS_FILE",
+    }
+)
 """Variables with the prefix that are no option's."""
 TEST_PREFIX = "OBO_BENCH_TEST_"
 """Variables that only the tests read."""

@@ -77,7 +77,14 @@ def connect_engine(environ: Mapping[str, str] = os.environ) -> Engine:
         "engine_unreachable",
         f"no Docker engine answers ({found or 'DOCKER_HOST is not set, no context is chosen, no usual socket exists'})",
         evidence={"tried": tried},
+        remedy=remedy_of(found),
     )
+
+
+def remedy_of(complaint: str) -> str | None:
+    """Return what helps where an engine runs that this user may not use; None where nothing more is known."""
+    denied = "permission denied" in complaint.lower()
+    return "join the docker group (`sudo usermod -aG docker $USER`) and log in again" if denied else None
 
 
 def _describe(client: "DockerClient", endpoint: str, info: dict[str, Any]) -> Engine:

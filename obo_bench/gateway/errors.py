@@ -6,9 +6,12 @@ GatewayError (RuntimeError)
 `-- GatewayRefused           a proper error answer, with its status and text
 """
 
+_LONGEST_SHOWN = 500
+"""Characters of an error text that a message shows, on one line."""
+
 
 class GatewayError(RuntimeError):
-    """Base of everything the client raises; the message keeps the server's own text."""
+    """Base of everything the client raises; the message shows the server's own text."""
 
 
 class GatewayUnreachable(GatewayError):
@@ -23,8 +26,10 @@ class GatewayRefused(GatewayError):
     """The server answered with an error."""
 
     def __init__(self, status: int, text: str, *, where: str) -> None:
-        super().__init__(f"{where} answered {status}: {text}")
+        shown = " ".join(text.split())  # a proxy answers with a page of HTML
+        shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[:_LONGEST_SHOWN]}..."
+        super().__init__(f"{where} answered {status}: {shown}")
         self.status = status
         """HTTP status."""
         self.text = text
-        """The server's error text."""
+        """The server's error text, whole."""

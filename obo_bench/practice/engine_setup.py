@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
+from obo_bench.engine.daemon import remedy_of
 from obo_bench.practice.bounded_process import run_bounded
 from obo_bench.practice.docker_cli import engine_complaint, executable
 from obo_bench.practice.setup_error import PracticeSetupError
@@ -58,7 +59,7 @@ def _refuse(complaint: str, remedy: str) -> None:
             "engine_unreachable",
             f"no container engine answers: {complaint}",
             evidence={"complaint": complaint},
-            remedy=remedy,
+            remedy=remedy_of(complaint) or remedy,
         )
     raise PracticeSetupError("git is not installed", remedy)
 

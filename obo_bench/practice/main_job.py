@@ -20,6 +20,7 @@ from obo_bench.core.roots import new_run_id
 from obo_bench.core.variables import without_option_variables
 from obo_bench.engine.cleanroom import remove_all_of_run
 from obo_bench.engine.daemon import connect_engine
+from obo_bench.practice.directory import make_practice_directory
 from obo_bench.practice.engine_setup import ensure_engine
 from obo_bench.practice.images import ensure_images
 from obo_bench.practice.overlay import write_overlay
@@ -52,10 +53,9 @@ class PracticeOptions:
 
 def practise(options: PracticeOptions, reporter: Reporter) -> int:
     """Run the practice and return the exit status of `programbench run`."""
-    directory = options.directory.absolute()
+    directory = make_practice_directory(options.directory)
     ensure_engine(options.setup, reporter)
     ensure_images(PRACTICE_TASKS, reporter)
-    directory.mkdir(parents=True, exist_ok=True)
     checkout = make_seed_checkout(directory / "ouroboros")
     environment = practice_environment(directory)
     gateway = StandIn(

@@ -11,6 +11,7 @@ from typing import Any
 from obo_bench.core import ending
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
 from obo_bench.core.files import json_bytes, write_bytes
+from obo_bench.core.harness import base_harness
 from obo_bench.core.ledger import LEDGER_NAME
 from obo_bench.core.refusals import PreflightRefused, Refusal
 from obo_bench.core.reporter import Reporter
@@ -18,7 +19,6 @@ from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
 from obo_bench.gateway import DEFAULT_URL
-from obo_bench.programbench.harness import base_harness
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ending import refusal_record
+from obo_bench.core.harness import base_harness
 from obo_bench.core.ledger import Row
 from obo_bench.core.manifest import Outcome
 from obo_bench.core.refusals import ExitCode
@@ -17,7 +18,6 @@ from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
 from obo_bench.core.signals import untorn
 from obo_bench.engine.cleanroom_spec import NONCE_LABEL, RUN_LABEL
-from obo_bench.programbench.harness import base_harness
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.packaging.collection_rules import CollectionRules
 from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector

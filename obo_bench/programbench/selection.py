@@ -8,7 +8,6 @@ import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from obo_bench.core.refusals import PreflightRefused, UsageError
 from obo_bench.programbench.instances import Instance
@@ -84,26 +83,6 @@ def chosen_ids(requested: Sequence[str], selector: Selector, whose: str) -> tupl
     named = _wanted_ids(selector)
     _refuse_unknown(named, requested, whose)
     return named or tuple(requested)
-
-
-def read_ids(path: Path) -> tuple[str, ...]:
-    """Return the ids of a text file, one a line, `#` begins a comment; PreflightRefused `ids_file_unreadable`."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise PreflightRefused(
-            "ids_file_unreadable",
-            f"--ids-file {str(path)!r} cannot be read: {error}",
-            evidence={"ids_file": str(path), "error": str(error)},
-        ) from error
-    ids = tuple(name for line in lines if (name := line.partition("#")[0].strip()))
-    if not ids:
-        raise PreflightRefused(
-            "ids_file_unreadable",
-            f"--ids-file {str(path)!r} names no instance",
-            evidence={"ids_file": str(path), "lines": len(lines)},
-        )
-    return ids
 
 
 class _Narrowing:

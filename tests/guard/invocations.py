@@ -11,10 +11,22 @@ from tests.parity.command_lines import IID, command_line, good_values
 
 NOBODY = "http://127.0.0.1:9"
 """Address of a server that is not there: nothing may be asked of it before admission anyway."""
-ROOTS = {"attest": "attest/r", "prepare": f"programbench/r/{IID}", "gate": "programbench/r/gate"}
+ROOTS = {
+    "attest": "attest/r",
+    "campaign resume": "campaign/r",
+    "campaign run": "campaign/r",
+    "exec": "demo/r",
+    "gate": "programbench/r/gate",
+    "prepare": f"programbench/r/{IID}",
+    "swe-bench-pro": "grade/r",
+}
 """Below the runs root, by command: the directory that it locks and writes, if not the run's."""
-READS = {"export": ("--source-run-id",), "prepare": ("--workspace",)}
-"""By command: options that name what it reads; no output may land there, so that their links are resolved."""
+READS = {
+    "export": ("--source-run-id",),
+    "prepare": ("--workspace",),
+    "swe-bench-pro": ("--predictions", "--raw-sample", "--summary"),
+}
+"""By command: options that name what it reads, or writes beside its run root; confinement resolves their links."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class World:
 
     def run_root(self, command: str) -> Path:
         """Return where a command writes."""
-        return self.runs / ROOTS.get(verb(command), "programbench/r")
+        return self.runs / ROOTS.get(command, ROOTS.get(verb(command), "programbench/r"))
 
     def manifest(self, command: str) -> Path:
         """Return the manifest of a command."""
@@ -49,13 +61,15 @@ class World:
         return self.run_root(command) / below / "run_manifest.json"
 
     def reads(self, command: str) -> list[Path]:
-        """Return what a command is going to read, as confinement sees it."""
+        """Return what a command names beside its run root, as confinement sees it."""
         values = good_values(self.checkout, self.runs, NOBODY)
         return [self.runs / "programbench" / (values[name] or "") for name in READS.get(verb(command), ())]
 
     def arguments(self, command: str, *more: str) -> list[str]:
         """Return the command line of a recorded command; what it would read is not there."""
-        return [*command_line(command, good_values(self.checkout, self.runs, NOBODY)), *more]
+        line = command_line(command, good_values(self.checkout, self.runs, NOBODY))
+        # What follows a launcher's name is the launcher's.
+        return [*line[:-1], *more, line[-1]] if command == "exec" else [*line, *more]
 
     def prepare(self) -> "World":
         """Make the directories; the checkout is a file system of no use to anybody who looks into it."""

@@ -113,6 +113,8 @@ PROBES: dict[str, frozenset[str]] = {
             "setattr(sys, name, open(os.devnull, mode, encoding='utf-8'))",
         }
     ),
+    # A signal that comes while the program loads ends the process.
+    "obo_bench.early:_end": frozenset({"os._exit(128 + signum)"}),
 }
 """Function to the calls that are allowed in it before the seam."""
 

@@ -17,6 +17,7 @@ PLACES = {
     "opening": ("obo_bench.core.record", "ManifestStore.prepare"),
     "admission": ("obo_bench.core.session", "examine_seed"),
     "body": ("obo_bench.gateway.client", "GatewayClient.health"),
+    "grading": ("obo_bench.launch.swe_bench_pro.grade", "assess"),
     "closing": ("obo_bench.core.ending", "describe"),
     "releasing": ("obo_bench.core.lock", "RunLock.release"),
     "answering": ("obo_bench.cli.answer", "finish"),

@@ -1,9 +1,11 @@
 """What some commands read when they succeed: submissions, grades, a reference to compare with, a running cleanroom."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from obo_bench.launch.campaign.record import CampaignRecord, write_record
 from obo_bench.practice.docker_cli import docker
 from obo_bench.practice.images import image_reference
 from obo_bench.practice.tasks import task_by_id
@@ -16,7 +18,7 @@ from tests.parity.command_lines import IID
 def supplied(command: str, values: Mapping[str, str | None]) -> Iterator[None]:
     """Put there what the good invocation of a command reads, for as long as it runs."""
     runs = Path(values["--runs-root"] or "")
-    Path(values["--ids-file"] or "").parent.mkdir()
+    Path(values["--ids-file"] or "").parent.mkdir(exist_ok=True)
     Path(values["--ids-file"] or "").write_text(f"{IID}\n")
     match command.rsplit(maxsplit=1)[-1]:
         case "export":
@@ -29,12 +31,39 @@ def supplied(command: str, values: Mapping[str, str | None]) -> Iterator[None]:
             run.write()
             Path(values["--reference"] or "").write_text(f"{IID},0.5\n")
             Path(values["--tasks"] or "").write_text(f"{IID}\n")
+        case "swe-bench-pro":
+            results(Path(values["--predictions"] or "").parent)
         case "prepare":
             with cleanroom(values["--container-name"] or "", Path(values["--workspace"] or "")):
                 Path(values["--instruction-file"] or "").write_text("Write it again.\n")
                 yield
             return
     yield
+
+
+def standing(command: str, values: Mapping[str, str | None]) -> None:
+    """Put there what a command reads first of all, so that every other way out comes after it."""
+    if not command.startswith("campaign "):
+        return
+    file, runs = Path(values["FILE"] or ""), Path(values["--runs-root"] or "")
+    file.parent.mkdir()
+    file.write_text('[[steps]]\nid = "ask"\nkind = "attest"\n')
+    if command == "campaign resume" and not runs.is_file() and not runs.is_relative_to(values["--repo-dir"] or ""):
+        said = {name: values.get(f"--{name.replace('_', '-')}") for name in ("repo_dir", "runs_root", "solve_model")}
+        shared = {name: value for name, value in said.items() if value} | {"ouroboros_url": values["--ouroboros-url"]}
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        root = runs / "campaign" / (values["CAMPAIGN"] or "")
+        root.mkdir(parents=True, exist_ok=True)
+        record = CampaignRecord(file=str(file), sha256=digest, runs_root=str(runs), shared=shared)
+        write_record(root, record, file.read_bytes())
+
+
+def results(inputs: Path) -> None:
+    """Make predictions with a graded official result."""
+    (inputs / "predictions.jsonl").write_text('{"instance_id": "i", "model_patch": "diff", "prefix": "p"}\n')
+    (inputs / "raw_sample.jsonl").write_text('{"instance_id": "i", "FAIL_TO_PASS": ["t"], "PASS_TO_PASS": []}\n')
+    (inputs / "results" / "i").mkdir(parents=True)
+    (inputs / "results" / "i" / "p_output.json").write_text('{"tests": [{"name": "t", "status": "PASSED"}]}')
 
 
 def submission(run_root: Path) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 SERVER = "--ouroboros-url"
 GATED = ("--allow-dirty-seed",)
 """What a command takes whose checkout must be clean."""
+GRADER = ("--predictions",)
+"""What a command takes that reads neither a checkout nor a run."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ def refusals() -> Iterator[Way]:
     yield Way("seed_gate: dirty", 4, "refused", "seed_dirty", needs=GATED, world="dirty", brief=True)
     yield Way("seed_gate: no commit", 4, "refused", "seed_identity_unavailable", needs=GATED, world="no_commit")
     yield Way("seed_shape: a subdirectory", 4, "refused", "seed_not_toplevel", needs=GATED, world="subdirectory")
-    yield Way("preflight: no such run", 5, "refused", "run_not_found", unless=GATED, brief=True)
+    yield Way("preflight: no such run", 5, "refused", "run_not_found", unless=(*GATED, *GRADER), brief=True)
+    yield Way("preflight: no predictions", 5, "refused", "predictions_unreadable", needs=GRADER)
     missing = {"--seed-commit": "deadbeef" * 5}
     yield Way("lineage: missing commit", 4, "refused", "lineage_unknown", missing, ("--seed-commit",))
     yield Way("lineage: other line", 4, "refused", "lineage_broken", needs=("--seed-commit",), world="other_line")
@@ -125,8 +128,10 @@ def streams() -> Iterator[Way]:
         readable = not redirection.startswith((">", "<", "|"))
         yield Way(f"refused, {redirection}", 4, "refused", "seed_dirty", needs=GATED, world="dirty",
                   streams=redirection, envelope=readable)  # fmt: skip
-        yield Way(f"no such run, {redirection}", 5, "refused", "run_not_found", unless=GATED, streams=redirection,
-                  envelope=readable)  # fmt: skip
+        yield Way(f"no such run, {redirection}", 5, "refused", "run_not_found", unless=(*GATED, *GRADER),
+                  streams=redirection, envelope=readable)  # fmt: skip
+        yield Way(f"no predictions, {redirection}", 5, "refused", "predictions_unreadable", needs=GRADER,
+                  streams=redirection, envelope=readable)  # fmt: skip
     yield Way("error, stdout closed in the middle", 70, "crashed", place="admission", deed="announce(); block(); 1 / 0",
               streams="late", envelope=False)  # fmt: skip
 

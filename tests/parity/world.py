@@ -16,7 +16,7 @@ from filelock import FileLock
 from obo_bench.core.lock import LOCK_NAME
 from tests.conftest import git
 from tests.parity.command_lines import IID, command_line, good_values, options
-from tests.parity.sources import supplied
+from tests.parity.sources import standing, supplied
 from tests.parity.ways import Way
 
 ROOT = Path(__file__).parents[2]
@@ -66,9 +66,12 @@ class World:
         """Lock every directory that a command may write its manifest to for the run id `r`."""
         for place in (
             "programbench/r",
+            "demo/r",
             "attest/r",
+            "campaign/r",
             "programbench/r/eval",
             "programbench/r/gate",
+            "grade/r",
             f"programbench/r/{IID}",
         ):
             (self.runs / place).mkdir(parents=True)
@@ -86,6 +89,7 @@ class World:
             getattr(self, way.world)()
         known = options(command)
         values = {**self.values, **{name: value for name, value in way.options.items() if name in known}}
+        standing(command, values)
         if not way.succeeds:
             return self._run(command_line(command, values), way)
         with supplied(command, values):

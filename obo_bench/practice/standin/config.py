@@ -71,7 +71,7 @@ class StandInConfig:
         """Raise UsageError for a scenario or port that does not exist, and for counts and delays below zero."""
         if self.scenario not in SCENARIOS:
             known = ", ".join(SCENARIOS)
-            raise UsageError(f"scenario {self.scenario!r} is not known to the stand-in gateway; choose one of: {known}")
+            raise UsageError(f"scenario {self.scenario!r} is not known to the stand-in server; choose one of: {known}")
         for name in _COUNTS:
             if getattr(self, name) < 0:
                 raise UsageError(f"{name} is {getattr(self, name)!r}, below zero; give zero or more")

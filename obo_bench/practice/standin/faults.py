@@ -180,4 +180,4 @@ def _probability(text: str, written: str | None) -> float:
 
 
 def _meaningless(text: str, why: str) -> UsageError:
-    return UsageError(f"fault {text[:200]!r} means nothing to the stand-in gateway: {why}")
+    return UsageError(f"fault {text[:200]!r} means nothing to the stand-in server: {why}")

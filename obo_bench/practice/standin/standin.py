@@ -60,6 +60,8 @@ class StandIn:
 def serve(config: StandInConfig, announce: Callable[[str], None]) -> None:
     """Serve in the foreground until SIGINT or SIGTERM; `announce` is given the base URL once it is served.
 
+    It is also given a note when the wanted port was taken: like the real server, this one moves to the next free one.
+
     To be called in the main thread. Raises UsageError and OSError like `StandIn`.
     """
     asked: list[int] = []
@@ -70,7 +72,10 @@ def serve(config: StandInConfig, announce: Callable[[str], None]) -> None:
     stand_in = StandIn(config)
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        announce(stand_in.start())
+        url = stand_in.start()
+        announce(url)
+        if config.port and not url.endswith(f":{config.port}"):
+            announce(f"note: port {config.port} is taken, so another one is served: give --ouroboros-url {url}")
         # No endless wait on a lock: a signal that another thread receives would not end it.
         while not asked:
             time.sleep(_POLL_SEC)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+from obo_bench.core.ids_file import read_ids
 from obo_bench.core.ledger import read_rows
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
@@ -24,7 +25,7 @@ from obo_bench.programbench.evaluation.evaluator import preflight_evaluator
 from obo_bench.programbench.image_pins import ImagePins, read_pins
 from obo_bench.programbench.instances import Instance, load_instances, programbench_version
 from obo_bench.programbench.options import RunOptions
-from obo_bench.programbench.selection import read_ids, select
+from obo_bench.programbench.selection import select
 from obo_bench.programbench.solving.spending import Spending
 from obo_bench.programbench.solving.standing import is_only_new_tasks, refuse_dry_run_over_tasks, unmatched_retries
 

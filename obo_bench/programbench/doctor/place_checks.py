@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from obo_bench.core.lock import OWNER_NAME
+from obo_bench.core.lock import OWNER_NAME, living_owner
 from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.core.roots import check_confined, forbidden_places
 from obo_bench.programbench.doctor.verdict import CannotLook, Verdict, fail, ok, warn
 from obo_bench.programbench.doctor.world import World
-from obo_bench.programbench.leftovers.run_lookup import living_owner, owner_text
+from obo_bench.programbench.leftovers.run_lookup import owner_text
 
 _SHORT_HASH = 12
 _MOST_RUNS = 5000

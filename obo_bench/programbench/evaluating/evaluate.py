@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
+from obo_bench.core.harness import base_harness
+from obo_bench.core.ids_file import read_ids
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
 from obo_bench.programbench.evaluating.options import EvalOptions
-from obo_bench.programbench.harness import base_harness
-from obo_bench.programbench.selection import check_selector, read_ids
+from obo_bench.programbench.selection import check_selector
 
 if TYPE_CHECKING:
     from obo_bench.programbench.evaluating.submissions import Submissions

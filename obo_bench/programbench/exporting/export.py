@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
+from obo_bench.core.harness import base_harness
 from obo_bench.core.refusals import ExitCode, PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
 from obo_bench.programbench.exporting.options import ExportOptions
-from obo_bench.programbench.harness import base_harness
 from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ def _body(session: Session, options: ExportOptions, reporter: Reporter) -> "Expo
 
 
 def _pass_gates(session: Session, options: ExportOptions, reporter: Reporter) -> "tuple[Source, InstanceOrder]":
+    from obo_bench.core.ids_file import read_ids
     from obo_bench.programbench.admission.order import write_order
     from obo_bench.programbench.exporting.choice import choose
     from obo_bench.programbench.exporting.destination import (
@@ -91,7 +92,6 @@ def _pass_gates(session: Session, options: ExportOptions, reporter: Reporter) ->
     )
     from obo_bench.programbench.exporting.source import open_source
     from obo_bench.programbench.instances import programbench_version
-    from obo_bench.programbench.selection import read_ids
 
     manifest = session.manifest
     manifest.harness["programbench"] = programbench_version()

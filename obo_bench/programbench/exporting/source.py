@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.ledger_check import ledger_notices
+from obo_bench.core.lock import living_owner
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.programbench.admission.order import ExportedFrom, InstanceOrder
-from obo_bench.programbench.leftovers.run_lookup import living_owner
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.submitted import Submitted, read_submitted
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from obo_bench.core.admission import AdmissionRequest, SeedDemands
 from obo_bench.core.files import make_private_directory, sha256_file, write_bytes, write_json
+from obo_bench.core.harness import base_harness
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
@@ -30,7 +31,6 @@ from obo_bench.programbench.gating.options import GateOptions
 from obo_bench.programbench.gating.score_source import ScoreReader
 from obo_bench.programbench.gating.scores import ScoreTable, unreadable
 from obo_bench.programbench.gating.task_list import read_tasks
-from obo_bench.programbench.harness import base_harness
 
 
 def run_gate(options: GateOptions, reporter: Reporter) -> tuple[GateResult, Path]:

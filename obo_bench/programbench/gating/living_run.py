@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from obo_bench.core.lock import living_owner
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.leftovers.run_lookup import living_owner, owner_text
+from obo_bench.programbench.leftovers.run_lookup import owner_text
 
 
 def refuse_living(root: Path) -> None:

@@ -27,7 +27,9 @@ class OfficialTasks:
         tests = read_json_object(path)
         if tests is None:
             raise PreflightRefused(
-                "dataset_unavailable", f"{str(path)!r} cannot be read", evidence={"instance_id": instance_id}
+                "dataset_unavailable",
+                f"{str(path)!r} is missing or no JSON object",
+                evidence={"instance_id": instance_id},
             )
         return scoring_plan(tests)
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from obo_bench.core.lock import living_owner
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.engine.daemon import Engine
 from obo_bench.engine.leftovers import Leftover, find_leftovers, remove_leftover
 from obo_bench.programbench.leftovers.orphans import Judge, Verdict
 from obo_bench.programbench.leftovers.run_index import RunIndex
-from obo_bench.programbench.leftovers.run_lookup import RecordedRun, hold_run, living_owner, owner_text
+from obo_bench.programbench.leftovers.run_lookup import RecordedRun, hold_run, owner_text
 
 
 @dataclass(frozen=True)

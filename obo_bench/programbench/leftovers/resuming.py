@@ -1,6 +1,7 @@
 """The command line that goes on with a recorded run."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,29 @@ def resuming(arguments: Sequence[str], run_id: str) -> list[str]:
     return kept if named else [*kept, "--run-id", run_id]
 
 
+def is_practice(manifest: Mapping[str, Any]) -> bool:
+    """Say whether all of its instances are practice programs, which only `practice` can solve and grade."""
+    ids = manifest.get("requested_task_ids") or []
+    return bool(ids) and all(str(name).startswith(_PRACTICE) for name in ids)
+
+
+def _began_it(manifest: Mapping[str, Any], run_root: Path) -> bool:
+    """Say whether `practice` began the run: it names settings of its own, which an operator's server does not have.
+
+    Who runs practice programs on a server of his own may well keep everything in the same places.
+    """
+    words = [str(word) for word in manifest.get("argv") or []]
+    settings = run_root.parents[2] / "data" / "settings.json"
+    return ("--settings-path", str(settings)) in pairwise(words) and run_root.parents[1].name == "bench_runs"
+
+
 def recorded_resume(manifest: Mapping[str, Any], run_root: Path) -> list[str]:
     """Return the command line that goes on with a run from any directory and in any environment, by its manifest.
 
     What the operator had named relative to his directory, or by variables, is named by its absolute path. A practice
     is gone on with by `practice`, which starts the server that it had.
     """
-    ids = manifest.get("requested_task_ids") or []
-    if ids and all(str(name).startswith(_PRACTICE) for name in ids) and run_root.parents[1].name == "bench_runs":
+    if is_practice(manifest) and _began_it(manifest, run_root):
         return ["obo-bench", "practice", "--directory", str(run_root.parents[2]), "--run-id", run_root.name]
     command = resuming([str(word) for word in (manifest.get("argv") or [])[1:]], run_root.name)
     needed = {"--repo-dir": _text(_part(manifest, "source").get("repo_dir")), "--runs-root": str(run_root.parents[1])}

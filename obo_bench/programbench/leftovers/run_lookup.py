@@ -1,7 +1,6 @@
 """Find a recorded run, read what it says of itself, and say whether its process still lives."""
 
 import difflib
-import fcntl
 import os
 import secrets
 import time
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.files import read_json_object
-from obo_bench.core.lock import LOCK_NAME, OWNER_NAME, RunLock
+from obo_bench.core.lock import RunLock
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.programbench import BENCHMARK
@@ -97,25 +96,6 @@ def find_run(named: str, runs_root: Path | None) -> RecordedRun:
         f"there is no run {named!r}{looked}{'; did you mean ' + ', '.join(near) + '?' if near else ''}",
         evidence={"run": named, "runs_root": str(runs_root) if runs_root else None, "near": near},
     )
-
-
-def living_owner(run_root: Path) -> dict[str, Any] | None:
-    """Return the owner record of the process that holds the run root, or None when no process does.
-
-    The kernel's lock is tried in shared mode and given back at once, the owner record is left as it is. Raises
-    OSError when it cannot be tried.
-    """
-    try:
-        descriptor = os.open(run_root / LOCK_NAME, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return read_json_object(run_root / OWNER_NAME) or {}
-    finally:
-        os.close(descriptor)
-    return None
 
 
 def owner_text(owner: Mapping[str, Any]) -> str:

@@ -7,12 +7,12 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from obo_bench.core.admission import AdmissionRequest
+from obo_bench.core.harness import base_harness
 from obo_bench.core.ledger import LedgerUnwritable, Row
 from obo_bench.core.refusals import ExitCode, PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
-from obo_bench.programbench.harness import base_harness
 from obo_bench.programbench.packaging.collection_rules import CollectionRules
 from obo_bench.programbench.preparing.options import COMMAND, PrepareOptions, PrepareResult
 from obo_bench.programbench.preparing.outputs import copy_manifest

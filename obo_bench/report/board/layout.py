@@ -26,7 +26,7 @@ def board(snapshot: Snapshot, width: int, height: int, encoding: str = "utf-8") 
     room = height - len(head)
     events = min(len(snapshot.events), _MOST_EVENTS, max(room - _FEWEST_ROWS - 1, 0))
     rows = room - (events + 1 if events else 0)
-    active = list(instance_rows(snapshot, width, rows, encoding)) if rows >= 2 and snapshot.active else []
+    active = list(instance_rows(snapshot, width, rows, encoding)) if rows >= 1 and snapshot.active else []
     told = list(_events(snapshot, events, encoding)) if events else []
     return Group(*map(_cut, [*head, *active, *told]))
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _GAP = 2
+_LEAST_WITH_HEADING = 4
+"""Lines that a heading, two instances and the count of the others take."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,19 @@ _COLUMNS: Sequence[_Column] = (
 
 
 def instance_rows(snapshot: Snapshot, width: int, height: int, encoding: str) -> "Iterator[Text]":
-    """Give a heading and a line for each instance at work, `height` lines at most; say how many have no room."""
+    """Give a heading and a line for each instance at work, `height` lines at most; say how many have no room.
+
+    Where the heading would take the room of the only rows, it is left out.
+    """
     from rich.text import Text
 
     columns = [column for column in _COLUMNS if width >= column.from_width]
-    shown, hidden = _fitting(snapshot.active, height - 1)
+    heading = height >= _LEAST_WITH_HEADING or len(snapshot.active) < height
+    shown, hidden = _fitting(snapshot.active, height - heading)
     cells = [[clean(column.text(instance, snapshot.now), encoding) for column in columns] for instance in shown]
     widths = _widths(columns, cells, width)
-    yield _line(columns, [column.name for column in columns], widths, ["dim"] * len(columns), encoding)
+    if heading:
+        yield _line(columns, [column.name for column in columns], widths, ["dim"] * len(columns), encoding)
     for instance, texts in zip(shown, cells, strict=True):
         yield _line(columns, texts, widths, [column.style(instance) for column in columns], encoding)
     if hidden:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from obo_bench.core.lock import living_owner
 from obo_bench.core.manifest import RunManifest
-from obo_bench.programbench.leftovers.run_lookup import living_owner, owner_text
+from obo_bench.programbench.leftovers.run_lookup import owner_text
 from obo_bench.report.document.parts import Ending, Invocation
 from obo_bench.report.document.record import RunRecord
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from obo_bench.core.files import read_json_object
 from obo_bench.core.ledger_row import LEDGER_NAME
-from obo_bench.core.lock import OWNER_NAME
+from obo_bench.core.lock import OWNER_NAME, living_owner
 from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.programbench.admission.order import ORDER_NAME
-from obo_bench.programbench.leftovers.run_lookup import living_owner
 from obo_bench.report.status.document import ProcessStatus
 
 KINDS: Mapping[str, str] = {

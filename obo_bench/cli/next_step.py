@@ -1,0 +1,156 @@
+"""The hint after a command: one line, `next: COMMAND`, that works as it is typed, in any directory.
+
+It goes to stderr, is silent with -q, names runs by their directories, and never suggests what would be refused.
+"""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from obo_bench.cli import answer
+from obo_bench.core.refusal_reasons import REASONS, Stage
+from obo_bench.core.refusals import ExitCode
+from obo_bench.programbench.leftovers.resuming import is_practice, recorded_resume, resuming
+
+ADMISSION = (
+    *("--repo-dir", "--ouroboros-url", "--settings-path", "--solve-model", "--runs-root", "--expect"),
+    *("--expected-version", "--seed-commit"),
+)
+"""Options with a value that `doctor`, `attest` and `run` have in common: what is asked of one is asked of the next."""
+ADMISSION_FLAGS = ("--allow-dirty-seed", "--require-stamp")
+"""Likewise, without a value."""
+SELECTION = ("--ids-file", "--instance-id", "--slice", "--filter", "--difficulty", "--language", "--retry", "--run-id")
+"""Options of a trial that the campaign after it does not take over."""
+SELECTION_FLAGS = ("--shuffle", "--no-shuffle", "--redo-existing", "--dry-run", "--no-eval", "--accept-config-change")
+"""Likewise, without a value."""
+_DOCTOR_LOOKS = ("engine_", "gateway_", "evaluator_", "settings_", "model_slot_", "solve_model_", "target_", "budget_")
+_SIGNALS = frozenset({ExitCode.SIGHUP, ExitCode.SIGINT, ExitCode.SIGTERM})
+Words = list[str]
+
+
+def tell(words: Sequence[str], first: str = "") -> None:
+    """Tell the operator what to do next; `first` is what has to be done before, in words."""
+    answer.tell(f"next: {f'{first}, then: ' if first else ''}{shlex.join(words)}")
+
+
+def tell_after(manifest: Mapping[str, Any] | None, arguments: Sequence[str]) -> None:
+    """Tell what to do after a recorded command, by its manifest and its own arguments."""
+    if manifest is not None and (words := after(manifest, arguments)):
+        tell(words)
+
+
+def after(manifest: Mapping[str, Any], arguments: Sequence[str]) -> Words:
+    """Return the command line that comes next; empty where the ending itself has said what to do."""
+    extra = manifest["extra"]
+    if extra.get("still_running") or extra.get("outcome") == "crashed":
+        return []
+    if refusal := extra.get("refusal"):
+        return _after_refusal(str(refusal["reason"]), arguments)
+    follow = _FOLLOWS.get(str(manifest["command"]))
+    return follow(manifest, arguments, int(extra["exit_code"])) if follow else []
+
+
+def of_run(command: str, root: str | Path, *more: str) -> Words:
+    """Return the command line of a command that takes a run."""
+    return ["obo-bench", *command.split(), str(root), *more]
+
+
+def admission(arguments: Sequence[str]) -> Words:
+    """Return those of an operator's arguments that every command before a run takes."""
+    return _split(arguments, ADMISSION, ADMISSION_FLAGS)[0]
+
+
+def campaign(manifest: Mapping[str, Any], root: Path) -> Words:
+    """Return the run of everything that is made as a trial was, under an id of its own."""
+    rest = _split(recorded_resume(manifest, root), SELECTION, SELECTION_FLAGS)[1]
+    return [*rest, *(() if "--eval" in rest else ("--eval",)), "--run-id", f"{root.name[:96]}-all"]
+
+
+def _after_refusal(reason: str, arguments: Sequence[str]) -> Words:
+    """Doctor looks at everything at once; where it could not see the cause, the remedy alone is told."""
+    known = REASONS.get(reason)
+    seen = known is not None and (known.stage is not Stage.PREFLIGHT or reason.startswith(_DOCTOR_LOOKS))
+    return ["obo-bench", "doctor", *admission(arguments)] if seen else []
+
+
+def _after_run(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    root, practice = Path(manifest["run_root"]), is_practice(manifest)
+    if status in _SIGNALS or (practice and status == ExitCode.EVALUATION):
+        return recorded_resume(manifest, root) if practice else ["obo-bench", *resuming(arguments, root.name)]
+    if status not in (ExitCode.OK, ExitCode.EVALUATION):
+        return of_run("programbench status", root)
+    if manifest["harness"].get("dry_run"):
+        return ["obo-bench", *(word for word in resuming(arguments, root.name) if word != "--dry-run")]
+    graded = manifest["extra"].get("eval_requested") and status == ExitCode.OK
+    return of_run("programbench report" if graded or practice else "eval", root)
+
+
+def _after_attest(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    del manifest
+    begin = ["obo-bench", "programbench", "run", *admission(arguments), "--slice", "3", "--dry-run"]
+    return begin if status == ExitCode.OK else []
+
+
+def _after_prepare(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    del arguments
+    run, instance = Path(manifest["run_root"]).parent, Path(manifest["run_root"]).name
+    if status not in (ExitCode.OK, ExitCode.EVALUATION):
+        return of_run("programbench status", run.joinpath(instance))
+    if manifest["extra"].get("eval_requested") and status == ExitCode.OK:
+        return ["obo-bench", "export", "--source", str(run), "--dest", f"{run}-export"]
+    return of_run("eval", run, "--instance-id", instance)
+
+
+def _after_eval(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    from obo_bench.report.status.record import is_record
+
+    del arguments, status
+    root = Path(manifest["run_root"])
+    return of_run("programbench report", root) if is_record(root) else []
+
+
+def _after_export(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    del arguments
+    root = manifest["run_root"]
+    if manifest["harness"].get("leaderboard") and status == ExitCode.OK:
+        return []  # the official commands come next, and are told with what has to be filled in before
+    return of_run("programbench status" if is_practice(manifest) or status != ExitCode.OK else "eval", root)
+
+
+def _after_gate(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    from obo_bench.core.files import read_json_object
+    from obo_bench.core.roots import MANIFEST_NAME
+
+    del arguments
+    root = Path(manifest["run_root"])
+    if status == ExitCode.EVALUATION:
+        return of_run("programbench status", root)
+    trial = read_json_object(root / MANIFEST_NAME) or {}
+    if status == ExitCode.OK and trial.get("command") == "programbench run" and not is_practice(trial):
+        return campaign(trial, root)
+    return of_run("programbench report", root)
+
+
+_FOLLOWS: Mapping[str, Callable[[Mapping[str, Any], Sequence[str], int], Words]] = {
+    "programbench run": _after_run,
+    "attest": _after_attest,
+    "programbench prepare": _after_prepare,
+    "programbench eval": _after_eval,
+    "programbench export": _after_export,
+    "programbench gate": _after_gate,
+}
+
+
+def _split(arguments: Sequence[str], valued: Sequence[str], flags: Sequence[str]) -> tuple[Words, Words]:
+    """Return the arguments that are such options, each with its value, and the others."""
+    chosen: Words = []
+    others: Words = []
+    words = iter(arguments)
+    for word in words:
+        name, has_value = word.partition("=")[:2]
+        into = chosen if name in valued or word in flags else others
+        into.append(word)
+        if name in valued and not has_value:
+            into.extend(value for value in (next(words, None),) if value is not None)
+    return chosen, others

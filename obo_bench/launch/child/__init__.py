@@ -1,0 +1,1 @@
+"""One foreign command as a supervised process group."""

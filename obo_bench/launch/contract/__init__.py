@@ -1,0 +1,1 @@
+"""What a launcher is told and what it may say: variables, an outcome file and ledger rows."""
