@@ -21,6 +21,7 @@ GOLDEN = Path(__file__).parent / "data" / "golden"
 PLACES = {
     "attest": "the file of `obo-bench attest --output FILE`",
     "attestation": "`extra.runtime_attestation` of a manifest",
+    "ledger-append": "`result` of `obo-bench ledger append --json`",
     "child-outcome": "`<run>/child/outcome.json`, written by a launcher under `obo-bench exec`",
     "campaign": "`<campaign>/campaign.json`",
     "campaign-plan": "`result` of `obo-bench campaign check --json`, and of `campaign run` with `--dry-run`",

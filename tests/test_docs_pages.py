@@ -38,7 +38,7 @@ PAGES = sorted(path.name for path in DOCS.glob("*.md"))
 GENERATED_PAGES = {page for page, _ in GENERATED}
 OTHERS_OPTIONS = {"--network", "--vm-type", "--vz-rosetta", "--cpu", "--unshallow"}
 """Of docker, Colima and git."""
-LAUNCHERS_OPTIONS = {"--input", "--solver", "--run-root", "--timeout"} | launcher_options()
+LAUNCHERS_OPTIONS = {"--input", "--solver", "--run-root", "--timeout", "--level"} | launcher_options()
 """Of the launcher that is shown, and of those that presets know."""
 OTHERS_WORDS = {"bench_runs", "no_ledger_row", "task_cleanroom_v6", "spring_0"}
 OTHERS_VARIABLES = {"LD_PRELOAD", "NAME", "USD", "RUNS_ROOT", "CHECKOUT", "TOTAL_BUDGET"}

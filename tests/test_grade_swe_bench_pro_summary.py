@@ -208,8 +208,8 @@ def test_a_summary_of_other_results_is_refused(tree: ProResults, tmp_path: Path)
 def test_a_consumer_can_insist_on_one_attempt(tree: ProResults) -> None:
     first = tree.grade().envelope["manifest"]
     second = tree.grade().envelope["manifest"]
-    assert tree.verify("--manifest", second).status == 0
-    not_fresh(tree.verify("--manifest", first), "of another invocation")
+    assert tree.verify("--grader-manifest", second).status == 0
+    not_fresh(tree.verify("--grader-manifest", first), "of another invocation")
 
 
 def test_a_copy_of_the_same_bytes_is_as_good(tree: ProResults) -> None:

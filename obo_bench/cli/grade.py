@@ -56,7 +56,7 @@ SummaryPlace = Annotated[
 Vouching = Annotated[
     Path | None,
     typer.Option(
-        "--manifest",
+        "--grader-manifest",
         parser=arguments.named_path,
         metavar="<path>",
         help="Manifest of the attempt that must have written it. Default: the one that the summary names.",
