@@ -4,7 +4,7 @@ It goes to stderr, is silent with -q, names runs by their directories, and never
 """
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,7 @@ def after(manifest: Mapping[str, Any], arguments: Sequence[str]) -> Words:
         return []
     if refusal := extra.get("refusal"):
         return _after_refusal(str(refusal["reason"]), arguments)
-    follow = _FOLLOWS.get(str(manifest["command"]))
-    return follow(manifest, arguments, int(extra["exit_code"])) if follow else []
+    return _after_ending(manifest, arguments, int(extra["exit_code"]))
 
 
 def of_run(command: str, root: str | Path, *more: str) -> Words:
@@ -74,6 +73,29 @@ def _after_refusal(reason: str, arguments: Sequence[str]) -> Words:
     return ["obo-bench", "doctor", *admission(arguments)] if seen else []
 
 
+def _after_ending(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    match manifest["command"]:
+        case "programbench run":
+            return _after_run(manifest, arguments, status)
+        case "attest":
+            return _after_attest(arguments, status)
+        case _:
+            return _after_submissions(manifest, status)
+
+
+def _after_submissions(manifest: Mapping[str, Any], status: int) -> Words:
+    match manifest["command"]:
+        case "programbench prepare":
+            return _after_prepare(manifest, status)
+        case "programbench eval":
+            return _after_eval(manifest)
+        case "programbench export":
+            return _after_export(manifest, status)
+        case "programbench gate":
+            return _after_gate(manifest, status)
+    return []
+
+
 def _after_run(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
     root, practice = Path(manifest["run_root"]), is_practice(manifest)
     if status in _SIGNALS or (practice and status == ExitCode.EVALUATION):
@@ -86,14 +108,12 @@ def _after_run(manifest: Mapping[str, Any], arguments: Sequence[str], status: in
     return of_run("programbench report" if graded or practice else "eval", root)
 
 
-def _after_attest(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
-    del manifest
+def _after_attest(arguments: Sequence[str], status: int) -> Words:
     begin = ["obo-bench", "programbench", "run", *admission(arguments), "--slice", "3", "--dry-run"]
     return begin if status == ExitCode.OK else []
 
 
-def _after_prepare(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
-    del arguments
+def _after_prepare(manifest: Mapping[str, Any], status: int) -> Words:
     run, instance = Path(manifest["run_root"]).parent, Path(manifest["run_root"]).name
     if status not in (ExitCode.OK, ExitCode.EVALUATION):
         return of_run("programbench status", run.joinpath(instance))
@@ -102,27 +122,24 @@ def _after_prepare(manifest: Mapping[str, Any], arguments: Sequence[str], status
     return of_run("eval", run, "--instance-id", instance)
 
 
-def _after_eval(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+def _after_eval(manifest: Mapping[str, Any]) -> Words:
     from obo_bench.report.status.record import is_record
 
-    del arguments, status
     root = Path(manifest["run_root"])
     return of_run("programbench report", root) if is_record(root) else []
 
 
-def _after_export(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
-    del arguments
+def _after_export(manifest: Mapping[str, Any], status: int) -> Words:
     root = manifest["run_root"]
     if manifest["harness"].get("leaderboard") and status == ExitCode.OK:
         return []  # the official commands come next, and are told with what has to be filled in before
     return of_run("programbench status" if is_practice(manifest) or status != ExitCode.OK else "eval", root)
 
 
-def _after_gate(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+def _after_gate(manifest: Mapping[str, Any], status: int) -> Words:
     from obo_bench.core.files import read_json_object
     from obo_bench.core.roots import MANIFEST_NAME
 
-    del arguments
     root = Path(manifest["run_root"])
     if status == ExitCode.EVALUATION:
         return of_run("programbench status", root)
@@ -130,16 +147,6 @@ def _after_gate(manifest: Mapping[str, Any], arguments: Sequence[str], status: i
     if status == ExitCode.OK and trial.get("command") == "programbench run" and not is_practice(trial):
         return campaign(trial, root)
     return of_run("programbench report", root)
-
-
-_FOLLOWS: Mapping[str, Callable[[Mapping[str, Any], Sequence[str], int], Words]] = {
-    "programbench run": _after_run,
-    "attest": _after_attest,
-    "programbench prepare": _after_prepare,
-    "programbench eval": _after_eval,
-    "programbench export": _after_export,
-    "programbench gate": _after_gate,
-}
 
 
 def _split(arguments: Sequence[str], valued: Sequence[str], flags: Sequence[str]) -> tuple[Words, Words]:

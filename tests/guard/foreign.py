@@ -218,6 +218,7 @@ RETURNS: dict[str, str] = {
     "typer.Exit": "",
     "typer.Option": "",
     "typer.Typer": "typer.Typer",
+    "typer.core.TyperCommand": "",
     "typer.core.TyperGroup": "",
     "typer.echo": "",
     "types.CodeType": "",

@@ -126,23 +126,27 @@ def _steps(root: Path, plan: Plan, record: CampaignRecord) -> list[StepStatus]:
 
 def _status(root: Path, step: Step, row: Row | None, end: StepEnd | None, starts: int) -> StepStatus:
     state = _state(root, step, row)
-    shown = StepStatus(
+    return StepStatus(
         id=step.id,
         kind=step.table.kind,
         state=state,
         starts=starts,
         run_root=str(step.root),
         a_resume=_resume(step, state, end),
+        reason=(end.reason if end else "") or (row.error if row and state == "not_started" else ""),
+        duration_sec=_duration_sec(state, row),
+        **(_ended(end) if end is not None else {}),
     )
-    if end is not None:
-        shown.outcome, shown.reason, shown.exit_code = end.outcome, end.reason, end.exit_code
-        shown.cost_usd, shown.cost_is_lower_bound = end.cost_usd, end.cost_is_lower_bound
-    if row is not None:
-        shown.reason = shown.reason or (row.error if state == "not_started" else "")
-        shown.duration_sec = row.durations.get("step")
-        if state == "running":
-            shown.duration_sec = round(max(0.0, time.time() - row.ts_unix), 3)
-    return shown
+
+
+def _ended(end: StepEnd) -> dict[str, Any]:
+    return {name: getattr(end, name) for name in ("outcome", "exit_code", "cost_usd", "cost_is_lower_bound")}
+
+
+def _duration_sec(state: State, row: Row | None) -> float | None:
+    if row is None:
+        return None
+    return round(max(0.0, time.time() - row.ts_unix), 3) if state == "running" else row.durations.get("step")
 
 
 def _state(root: Path, step: Step, row: Row | None) -> State:
