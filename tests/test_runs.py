@@ -60,6 +60,29 @@ def test_records_of_all_kinds_are_listed_newest_first(runs_root: Path) -> None:
     assert {len(line) for line in [head, *lines]} == {10}
 
 
+def test_other_benchmarks_campaigns_and_graders_are_listed_and_what_is_no_record_is_not(runs_root: Path) -> None:
+    made_by = {
+        "gaia/one": "exec",
+        "campaign/night": "campaign resume",
+        "grade/g": "grade swe-bench-pro",
+        "own/x": "odd",
+    }
+    for age, (place, command) in enumerate(made_by.items()):
+        root = runs_root / place
+        root.mkdir(parents=True)
+        document = {"command": command, "created_at_unix": time.time() - age, "extra": {"outcome": "completed"}}
+        write_json(root / "run_manifest.json", document)
+    (runs_root / "cache" / "of-something").mkdir(parents=True)
+    lines = [line.split()[:3] for line in show(runs_root).stdout.splitlines()[1:]]
+    assert lines[:4] == [
+        ["one", "exec", "completed"],
+        ["night", "campaign", "completed"],
+        ["g", "grade", "completed"],
+        ["x", "other", "completed"],
+    ]
+    assert len(lines) == 7
+
+
 def test_the_document_holds_the_same_and_is_of_its_format(runs_root: Path) -> None:
     found = show(runs_root, "--json", "--limit", "2").envelope["result"]
     assert parse_document(RunList, json.dumps(found).encode()).document() == found

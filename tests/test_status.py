@@ -77,6 +77,8 @@ def test_a_long_list_of_steps_is_cut(tmp_path: Path) -> None:
 
 def test_a_practice_is_gone_on_with_by_practice(tmp_path: Path) -> None:
     case = RecordedCase(tmp_path / "bench_runs", ids=["practice__a.0000001"])
+    settings = str(tmp_path / "data" / "settings.json")
+    case.manifest(argv=["obo-bench", "programbench", "run", "--settings-path", settings])
     resume = StatusReader(case.root).read().resume
     assert resume is not None
     assert resume.command == ["obo-bench", "practice", "--directory", str(tmp_path), "--run-id", "r"]

@@ -27,7 +27,7 @@ def runs(
     runs_root: arguments.RunsRoot = None,
     json_: arguments.Json = False,
 ) -> None:
-    """List runs, exports, preparations and attestations with outcome, counts, cost in USD and grade, newest first.
+    """List all records of every benchmark with outcome, counts, cost in USD and grade, the newest first.
 
     Example: obo-bench runs --limit 20
 

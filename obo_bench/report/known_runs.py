@@ -12,7 +12,7 @@ MANIFEST = "run_manifest.json"
 RUNS = "programbench"
 """Directory below the runs root that holds what `programbench` commands take by its id."""
 KINDS = (RUNS, "attest")
-"""Directories below the runs root that hold records."""
+"""Directories below the runs root that hold records only, whatever state these are in."""
 COMPLETION_SEC = 0.5
 """What a completion may take; runs that were not looked at by then come last."""
 _HEAD = 4096
@@ -26,6 +26,16 @@ def known_run_ids(runs_root: Path | None, prefix: str = "") -> list[str]:
     if runs_root is None:
         return []
     return [root.name for root in newest_first(runs_root / RUNS, prefix, COMPLETION_SEC) if _is_word(root.name)]
+
+
+def recorded(runs_root: Path) -> list[tuple[float, Path]]:
+    """Return every record below a runs root with its time, also of other benchmarks, campaigns and graders.
+
+    A directory that is not one of `KINDS` may hold anything: what has a manifest in it is a record. Never raises.
+    """
+    others = [name for name in _names(runs_root, "") if name not in KINDS]
+    found = [pair for name in others for pair in dated(runs_root / name) if os.path.lexists(pair[1] / MANIFEST)]
+    return [*(pair for kind in KINDS for pair in dated(runs_root / kind)), *found]
 
 
 def newest_first(place: Path, prefix: str = "", limit_sec: float | None = None) -> list[Path]:

@@ -18,7 +18,7 @@ from obo_bench.core.ledger_row import LEDGER_NAME
 from obo_bench.core.wire_format import WireModel
 from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME
 from obo_bench.programbench.solving.account import Account
-from obo_bench.report.known_runs import KINDS, dated
+from obo_bench.report.known_runs import recorded
 from obo_bench.report.status.record import Record, number, read_record
 
 _LEDGER_BYTES = 16 * 1024 * 1024
@@ -33,7 +33,7 @@ class ListedRun(WireModel):
     run_root: str
     """Its directory."""
     kind: str
-    """run, export, prepared, attest, graded (a directory that was only evaluated) or other."""
+    """run, export, prepared, attest, graded (a directory that was only evaluated), exec, campaign, grade or other."""
     command: str = ""
     """The command that made it."""
     outcome: str = "unknown"
@@ -90,8 +90,7 @@ def list_runs(runs_root: Path, limit: int | None = None) -> RunList:
 
     Never raises for what a directory holds.
     """
-    found = [pair for kind in KINDS for pair in dated(runs_root / kind)]
-    places = [place for _, place in sorted(found, key=itemgetter(0), reverse=True)]
+    places = [place for _, place in sorted(recorded(runs_root), key=itemgetter(0), reverse=True)]
     chosen = islice(places, limit)
     return RunList(runs_root=str(runs_root), total=len(places), runs=[listed(place) for place in chosen])
 

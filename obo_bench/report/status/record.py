@@ -20,6 +20,10 @@ KINDS: Mapping[str, str] = {
     "attest": "attest",
     "programbench gate": "gate",
     "programbench eval": "graded",
+    "exec": "exec",
+    "campaign run": "campaign",
+    "campaign resume": "campaign",
+    "grade swe-bench-pro": "grade",
 }
 """What a record is called, by the command that made it."""
 _PLACES = ("", "eval", "gate")
