@@ -44,6 +44,8 @@ def pytest_configure() -> None:
     """Let an interrupt be one: what a shell starts in the background has it ignored, and all children inherit that."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the suite itself may have been started under nohup
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
