@@ -19,6 +19,7 @@ ROOT = "/runs of mine/programbench/trial one"
 PRACTICE = ["practice__wordtally.0000001"]
 REAL = ["abishekvashok__cmatrix.5c082c6"]
 TYPED = ["attest", "--repo-dir", "/a b/ouroboros", "--require-ready", "--runs-root=/r r", "--json", "--require-stamp"]
+ADMITTED = ["--repo-dir", "/a b/ouroboros", "--runs-root=/r r", "--require-stamp"]
 RUN = ["programbench", "run", "--repo-dir", "/a b", "--slice", "3", "--dry-run"]
 
 
@@ -81,6 +82,15 @@ def refused(command: str, reason: str) -> dict[str, Any]:
         (manifest("programbench export", 0, leaderboard=True), [], []),
         (manifest("programbench gate", 1), [], ["programbench", "report", ROOT]),
         (manifest("programbench gate", 6), [], ["programbench", "status", ROOT]),
+        (manifest("campaign run", 0), [], []),
+        (manifest("campaign run", 0, dry_run=True), ["campaign", "run", "f", "--dry-run"], ["campaign", "run", "f"]),
+        (manifest("campaign run", 8), [], ["campaign", "status", ROOT]),
+        (manifest("campaign resume", 143), TYPED, ["campaign", "resume", ROOT, *ADMITTED]),
+        (
+            {**manifest("grade swe-bench-pro", 6), "output_paths": {"grade_summary": "/out put/grade_summary.json"}},
+            [],
+            ["grade", "verify", "/out put/grade_summary.json", "--grader-manifest", f"{ROOT}/run_manifest.json"],
+        ),
     ],
 )
 def test_each_ending_of_a_recorded_command_leads_on(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from obo_bench.gateway.client import GatewayClient
+from obo_bench.practice.tasks import PRACTICE_TASKS
 from tests.conftest import obo
 
 
@@ -74,6 +76,25 @@ def test_the_server_alone(tmp_path: Path, signum: int) -> None:
             assert client.state().ready
         server.send_signal(signum)
         assert server.wait(timeout=30) == 0
+
+
+def test_the_server_alone_tells_lines_that_work_as_they_are_typed(tmp_path: Path) -> None:
+    place, program = tmp_path / "a b", f"{shlex.quote(sys.executable)} -m obo_bench"
+    argv = [sys.executable, "-m", "obo_bench", "practice", "gateway", "--directory", str(place), "--port", "0"]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        told = [server.stderr.readline().strip() for _ in range(4)]
+        typed = f"{told[2]}\n{told[3].replace('obo-bench', program, 1)} --run-id r --json"
+        environ = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/none.sock"}
+        done = subprocess.run(["sh", "-c", typed], env=environ, capture_output=True, text=True, timeout=60, check=False)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=30) == 0
+    assert told[3].startswith("obo-bench programbench run ")
+    assert told[0] in told[3]
+    # Server, settings and programs are known; an engine is all that is missing.
+    assert (done.returncode, json.loads(done.stdout)["refusal"]["reason"]) == (5, "engine_unreachable")
+    manifest = json.loads((place / "bench_runs/programbench/r/run_manifest.json").read_text(encoding="utf-8"))
+    assert sorted(manifest["requested_task_ids"]) == sorted(task.instance_id for task in PRACTICE_TASKS)
 
 
 def test_no_engine_says_what_to_do(tmp_path: Path) -> None:

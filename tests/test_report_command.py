@@ -51,6 +51,19 @@ def test_other_forms_have_other_names(runs: Path, form: str, begins: str) -> Non
     assert (runs / "first" / f"report.{form}").read_text().startswith(begins)
 
 
+def test_without_a_name_the_latest_run_is_meant(runs: Path) -> None:
+    for name, when in (("first", 2e9), ("second", 1e9)):
+        path = runs / name / "run_manifest.json"
+        manifest = {**json.loads(path.read_text(encoding="utf-8")), "created_at_unix": when}
+        path.write_text(json.dumps({"created_at_unix": when, **manifest}), encoding="utf-8")
+    assert report(runs).stdout == f"{runs / 'first' / 'report.html'}\n"
+    for run in runs.iterdir():
+        shutil.rmtree(run)
+    done = report(runs)
+    assert (done.status, done.stdout) == (5, "")
+    assert "there is no run below" in done.stderr
+
+
 def test_both_documents_are_of_their_published_format(runs: Path) -> None:
     import jsonschema
 
@@ -95,9 +108,8 @@ def test_nothing_lands_in_the_checkout(runs: Path, checkout: Path) -> None:
         (("first", "--compare", ""), 2, "it is empty"),
         (("first", "--format", "pdf"), 2, "'pdf' is not one of"),
         (("first", "--output", ""), 2, "it is empty"),
-        ((), 2, "Missing argument"),
     ],
-    ids=["near", "no other", "empty", "empty other", "form", "empty output", "none"],
+    ids=["near", "no other", "empty", "empty other", "form", "empty output"],
 )
 def test_a_wrong_word_is_answered_with_what_is_wrong(
     runs: Path, arguments: tuple[str, ...], status: int, told: str

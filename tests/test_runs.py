@@ -12,7 +12,9 @@ import pytest
 
 from obo_bench.core.documents import parse_document
 from obo_bench.core.files import write_json
+from obo_bench.core.refusals import PreflightRefused, UsageError
 from obo_bench.report.known_runs import known_run_ids, newest_first
+from obo_bench.report.named_record import named_record
 from obo_bench.report.run_list import RunList, list_runs
 from tests.conftest import Done, obo
 from tests.status_case import IDS, RecordedCase
@@ -81,6 +83,17 @@ def test_other_benchmarks_campaigns_and_graders_are_listed_and_what_is_no_record
         ["x", "other", "completed"],
     ]
     assert len(lines) == 7
+
+
+def test_what_is_listed_is_found_by_its_id_unless_several_records_have_it(tmp_path: Path) -> None:
+    for place in ("gaia/one", "gaia/both", "own/both"):
+        (tmp_path / place).mkdir(parents=True)
+        write_json(tmp_path / place / "run_manifest.json", {"command": "exec", "extra": {"outcome": "completed"}})
+    assert named_record("one", tmp_path) == tmp_path / "gaia" / "one"
+    with pytest.raises(UsageError, match="several records"):
+        named_record("both", tmp_path)
+    with pytest.raises(PreflightRefused, match="there is no run 'none'"):
+        named_record("none", tmp_path)
 
 
 def test_the_document_holds_the_same_and_is_of_its_format(runs_root: Path) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import typer
 
 from obo_bench.cli import answer, completion
+from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import check_run_id, new_run_id, runs_root
@@ -184,11 +185,34 @@ def address(url: str) -> str:
     return url
 
 
+def seed_demands(
+    seed_commit: str | None,
+    *,
+    allow_dirty: bool,
+    expect: str | None,
+    require_stamp: bool,
+    require_git_directory: bool = False,
+) -> SeedDemands:
+    """Return what the checkout must be; raises UsageError for a --seed-commit that is no commit."""
+    return SeedDemands(
+        allow_dirty=allow_dirty,
+        expect=expect,
+        seed_commit=check_commit("--seed-commit", seed_commit),
+        require_stamp=require_stamp,
+        require_git_directory=require_git_directory,
+    )
+
+
 def finite(flag: str, value: float) -> float:
     """Return a number, or raise UsageError for the infinite and the undefined."""
     if not math.isfinite(value):
         raise UsageError(f"{flag} {value}: give a finite number")
     return value
+
+
+def finite_if_given(flag: str, value: float | None) -> float | None:
+    """Return the number of an option that has no default, None where it was not given; raises like `finite`."""
+    return None if value is None else finite(flag, value)
 
 
 def reporter(*, quiet: bool, verbose: bool = False) -> Reporter:

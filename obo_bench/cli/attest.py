@@ -7,7 +7,6 @@ import typer
 from obo_bench.cli import answer, arguments
 from obo_bench.cli.panels import GET_READY
 from obo_bench.core import ending
-from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import ExitCode, UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.gateway import DEFAULT_URL
@@ -76,10 +75,10 @@ def attest(
         settings_named=named,
         url=arguments.address(ouroboros_url),
         solve_model=solve_model,
-        seed=SeedDemands(
+        seed=arguments.seed_demands(
+            seed_commit,
             allow_dirty=allow_dirty_seed,
             expect=expect,
-            seed_commit=check_commit("--seed-commit", seed_commit),
             require_stamp=require_stamp,
             require_git_directory=require_git_directory,
         ),

@@ -7,7 +7,6 @@ import typer
 
 from obo_bench.cli import answer, arguments
 from obo_bench.cli.panels import RUN
-from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.roots import check_run_id
 from obo_bench.core.roots import runs_root as place_of_runs
@@ -93,14 +92,14 @@ def run(
         file=file.absolute(),
         url=None if ouroboros_url is None else arguments.address(ouroboros_url),
         solve_model=solve_model,
-        seed=SeedDemands(
+        seed=arguments.seed_demands(
+            seed_commit,
             allow_dirty=allow_dirty_seed,
             expect=expect,
-            seed_commit=check_commit("--seed-commit", seed_commit),
             require_stamp=require_stamp,
         ),
         expected_version=expected_version,
-        max_cost_usd=None if max_cost_usd is None else arguments.finite("--max-cost-usd", max_cost_usd),
+        max_cost_usd=arguments.finite_if_given("--max-cost-usd", max_cost_usd),
         quiet=quiet,
     )
     _drive(options, dry_run=dry_run, quiet=quiet, verbose=verbose)
@@ -145,14 +144,14 @@ def resume(
         settings_named=named,
         url=None if ouroboros_url is None else arguments.address(ouroboros_url),
         solve_model=solve_model,
-        seed=SeedDemands(
+        seed=arguments.seed_demands(
+            seed_commit,
             allow_dirty=allow_dirty_seed,
             expect=expect,
-            seed_commit=check_commit("--seed-commit", seed_commit),
             require_stamp=require_stamp,
         ),
         expected_version=expected_version,
-        max_cost_usd=None if max_cost_usd is None else arguments.finite("--max-cost-usd", max_cost_usd),
+        max_cost_usd=arguments.finite_if_given("--max-cost-usd", max_cost_usd),
         quiet=quiet,
     )
     _drive(options, dry_run=dry_run, quiet=quiet, verbose=verbose)

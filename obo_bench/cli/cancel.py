@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from obo_bench.programbench.leftovers.cancel import CancelledInstance
     from obo_bench.programbench.leftovers.run_lookup import RecordedRun
 
+_RESULTS = {"settled": "already over", "not_cancelled": "not cancelled"}
+"""Results whose word in the document says less to people."""
+
 
 def cancel(
     run: Annotated[str, typer.Argument(metavar="RUN", help=recorded_runs.RUN_HELP, autocompletion=completion.run_ids)],
@@ -68,7 +71,7 @@ def _next(instances: "Sequence[CancelledInstance]", run: "RecordedRun", address:
 def _summary(instances: "Sequence[CancelledInstance]", run_id: str) -> str:
     if not instances:
         return f"run {run_id}: no task was submitted, nothing to cancel"
-    counts = Counter(instance.result.replace("_", " ") for instance in instances)
+    counts = Counter(_RESULTS.get(instance.result, instance.result) for instance in instances)
     lines = [f"run {run_id}: " + ", ".join(f"{number} {result}" for result, number in counts.items())]
     for instance in instances:
         if instance.result == "not_cancelled":

@@ -9,7 +9,7 @@ import typer
 
 from obo_bench.cli import answer, arguments, next_step, recorded_runs
 from obo_bench.cli.panels import GET_READY
-from obo_bench.core.admission import SeedDemands, check_commit
+from obo_bench.core.admission import SeedDemands
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import Reporter, printable
 from obo_bench.gateway import DEFAULT_URL
@@ -54,10 +54,10 @@ def doctor(
     from obo_bench.programbench.doctor.checks import examine
 
     reporter = arguments.reporter(quiet=quiet)
-    seed = SeedDemands(
+    seed = arguments.seed_demands(
+        seed_commit,
         allow_dirty=allow_dirty_seed,
         expect=expect,
-        seed_commit=check_commit("--seed-commit", seed_commit),
         require_stamp=require_stamp,
     )
     options = _options(repo_dir, ouroboros_url, settings_path, runs_root, solve_model, expected_version, seed)

@@ -8,7 +8,6 @@ import typer
 
 from obo_bench.cli import answer, arguments
 from obo_bench.cli.panels import OTHER_LAUNCHERS
-from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.gateway import DEFAULT_URL
@@ -114,10 +113,10 @@ def exec_(
         preset=preset,
         url=_url(ouroboros_url, expected_version, no_server=no_server),
         expected_version=expected_version,
-        seed=SeedDemands(
+        seed=arguments.seed_demands(
+            seed_commit,
             allow_dirty=allow_dirty_seed,
             expect=expect,
-            seed_commit=check_commit("--seed-commit", seed_commit),
             require_stamp=require_stamp or defaults.stamp,
             require_git_directory=require_git_directory or defaults.git_directory,
         ),
@@ -128,8 +127,8 @@ def exec_(
         official_command=_words(official_command),
         timeout_sec=defaults.timeout_sec if timeout_sec is None else arguments.finite("--timeout-sec", timeout_sec),
         grace_sec=arguments.finite("--grace-sec", grace_sec),
-        max_cost_usd=None if max_cost_usd is None else arguments.finite("--max-cost-usd", max_cost_usd),
-        min_budget_usd=None if min_budget_usd is None else arguments.finite("--min-budget-usd", min_budget_usd),
+        max_cost_usd=arguments.finite_if_given("--max-cost-usd", max_cost_usd),
+        min_budget_usd=arguments.finite_if_given("--min-budget-usd", min_budget_usd),
         quiet=quiet,
     )
     _exec(options, arguments.lines(quiet=quiet, verbose=verbose))

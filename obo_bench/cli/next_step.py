@@ -11,6 +11,7 @@ from typing import Any
 from obo_bench.cli import answer
 from obo_bench.core.refusal_reasons import REASONS, Stage
 from obo_bench.core.refusals import ExitCode
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.programbench.leftovers.resuming import is_practice, recorded_resume, resuming
 
 ADMISSION = (
@@ -79,6 +80,10 @@ def _after_ending(manifest: Mapping[str, Any], arguments: Sequence[str], status:
             return _after_run(manifest, arguments, status)
         case "attest":
             return _after_attest(arguments, status)
+        case "campaign run" | "campaign resume":
+            return _after_campaign(manifest, arguments, status)
+        case "grade swe-bench-pro":
+            return _after_grader(manifest)
         case _:
             return _after_submissions(manifest, status)
 
@@ -113,6 +118,21 @@ def _after_attest(arguments: Sequence[str], status: int) -> Words:
     return begin if status == ExitCode.OK else []
 
 
+def _after_campaign(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
+    if status == ExitCode.OK:
+        looked = manifest["harness"].get("dry_run")
+        return ["obo-bench", *(word for word in arguments if word != "--dry-run")] if looked else []
+    root = Path(manifest["run_root"])
+    if status in _SIGNALS:
+        return of_run("campaign resume", root, *admission(arguments))
+    return of_run("campaign status", root)
+
+
+def _after_grader(manifest: Mapping[str, Any]) -> Words:
+    root, summary = Path(manifest["run_root"]), manifest["output_paths"].get("grade_summary")
+    return of_run("grade verify", summary, "--grader-manifest", str(root / MANIFEST_NAME)) if summary else []
+
+
 def _after_prepare(manifest: Mapping[str, Any], status: int) -> Words:
     run, instance = Path(manifest["run_root"]).parent, Path(manifest["run_root"]).name
     if status not in (ExitCode.OK, ExitCode.EVALUATION):
@@ -138,7 +158,6 @@ def _after_export(manifest: Mapping[str, Any], status: int) -> Words:
 
 def _after_gate(manifest: Mapping[str, Any], status: int) -> Words:
     from obo_bench.core.files import read_json_object
-    from obo_bench.core.roots import MANIFEST_NAME
 
     root = Path(manifest["run_root"])
     if status == ExitCode.EVALUATION:

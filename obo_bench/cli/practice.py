@@ -8,7 +8,7 @@ import typer
 from obo_bench.cli import answer, arguments, completion
 from obo_bench.cli.panels import RUN, HelpfulGroup
 from obo_bench.core.ending import HandedOn
-from obo_bench.core.refusals import UsageError
+from obo_bench.core.refusals import PreflightRefused, UsageError
 from obo_bench.core.roots import check_run_id
 
 app = typer.Typer(cls=HelpfulGroup, invoke_without_command=True, subcommand_metavar="[COMMAND]", rich_markup_mode=None)
@@ -158,9 +158,10 @@ def gateway(
 
     faults = (*map(parse_fault, fault or ()), *(chaos_of(chaos) if chaos else ()))
     directory = make_practice_directory(directory)
+    checkout = make_seed_checkout(directory / "ouroboros")
     serve(
         StandInConfig(
-            repo_dir=make_seed_checkout(directory / "ouroboros"),
+            repo_dir=checkout,
             data_dir=directory / "data",
             port=port,
             workers=workers,
@@ -176,4 +177,18 @@ def gateway(
             seed=seed,
         ),
         answer.say,
+        lambda url: _advise(url, directory, checkout),
     )
+
+
+def _advise(url: str, directory: Path, checkout: Path) -> None:
+    """Show how to run the benchmark against the server, which itself needs no official package."""
+    from obo_bench.practice.second_terminal import second_terminal
+
+    try:
+        lines = second_terminal(directory, checkout, url)
+    except PreflightRefused as refusal:
+        refusal.settle()
+        return
+    answer.say("to run the practice programs against it, after one `obo-bench practice`, type in another terminal:")
+    answer.say("\n".join(f"  {line}" for line in lines))

@@ -9,7 +9,6 @@ import typer
 from obo_bench.cli import answer, arguments, completion, variables
 from obo_bench.cli.panels import RUN
 from obo_bench.core import invocation
-from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.programbench.options import DEFAULT_TIMEOUT_SEC
@@ -135,10 +134,10 @@ def prepare(
         manifest_output=arguments.absolute(manifest_output),
         strict=strict,
         evaluate=evaluate,
-        seed=SeedDemands(
+        seed=arguments.seed_demands(
+            seed_commit,
             allow_dirty=allow_dirty_seed,
             expect=expect,
-            seed_commit=check_commit("--seed-commit", seed_commit),
             require_stamp=require_stamp,
         ),
     )

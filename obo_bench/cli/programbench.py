@@ -8,7 +8,6 @@ import typer
 from obo_bench.cli import answer, arguments, attest, completion, selection_arguments
 from obo_bench.cli.grade_table import grade_lines
 from obo_bench.cli.panels import RUN, HelpfulGroup
-from obo_bench.core.admission import SeedDemands, check_commit
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.gateway import DEFAULT_URL
@@ -167,18 +166,18 @@ def run(
         retry=tuple(retry or ()),
         dry_run=dry_run,
         evaluate=evaluate,
-        seed=SeedDemands(
+        seed=arguments.seed_demands(
+            seed_commit,
             allow_dirty=allow_dirty_seed,
             expect=expect,
-            seed_commit=check_commit("--seed-commit", seed_commit),
             require_stamp=require_stamp,
         ),
         expected_version=expected_version,
-        max_cost_usd=None if max_cost_usd is None else arguments.finite("--max-cost-usd", max_cost_usd),
+        max_cost_usd=arguments.finite_if_given("--max-cost-usd", max_cost_usd),
         on_interrupt=on_interrupt.value,
         strict=strict,
         rm_images=rm_images,
-        min_budget_usd=None if min_budget_usd is None else arguments.finite("--min-budget-usd", min_budget_usd),
+        min_budget_usd=arguments.finite_if_given("--min-budget-usd", min_budget_usd),
         accept_config_change=accept_config_change,
     )
     _run(options, arguments.reporter(quiet=quiet, verbose=verbose))

@@ -7,7 +7,6 @@ import typer
 
 from obo_bench.cli import answer, arguments, completion, next_step, recorded_runs
 from obo_bench.cli.panels import LOOK
-from obo_bench.core.refusals import UsageError
 from obo_bench.core.roots import forbidden_places
 from obo_bench.programbench.leftovers.resuming import is_practice
 from obo_bench.report.output_format import Format
@@ -18,14 +17,14 @@ if TYPE_CHECKING:
 
 def report(
     run: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="RUN",
-            help="Run or export: its id, or its directory.",
+            help="Run or export: its id, or its directory. Default: the latest run.",
             autocompletion=completion.run_ids,
             show_default=False,
         ),
-    ],
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -66,8 +65,6 @@ def report(
 
     if quiet:
         answer.hush()
-    if not run:
-        raise UsageError("RUN is empty: name a run by its id or directory")
     checkout = recorded_runs.implied_checkout()
     runs = recorded_runs.known_runs_root(runs_root, checkout)
     root = named_record(run, runs)

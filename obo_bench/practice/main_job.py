@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import obo_bench
-from obo_bench.core.files import read_json_object, write_json
+from obo_bench.core.files import read_json_object
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import new_run_id
 from obo_bench.core.variables import without_option_variables
@@ -24,13 +23,11 @@ from obo_bench.practice.directory import make_practice_directory
 from obo_bench.practice.engine_setup import ensure_engine
 from obo_bench.practice.images import ensure_images
 from obo_bench.practice.overlay import write_overlay
+from obo_bench.practice.second_terminal import run_arguments
 from obo_bench.practice.seed import make_seed_checkout
 from obo_bench.practice.standin import StandIn, StandInConfig
 from obo_bench.practice.tasks import PRACTICE_TASKS
 from obo_bench.programbench.admission.order import ORDER_NAME
-
-TIMEOUT_SEC = 1800
-"""Deadline of a practice task: its solver needs seconds."""
 
 
 @dataclass(frozen=True)
@@ -89,27 +86,9 @@ def _sweep(run_root: Path) -> None:
 
 
 def _command(options: PracticeOptions, directory: Path, checkout: Path, url: str, run_id: str) -> list[str]:
-    argv: dict[str, Any] = {
-        "--repo-dir": checkout,
-        "--ouroboros-url": url,
-        "--settings-path": _settings(directory),
-        "--runs-root": directory / "bench_runs",
-        "--workers": options.workers,
-        "--timeout-sec": TIMEOUT_SEC,
-        "--memory": "1g",
-        "--cpus": 1,
-        "--run-id": run_id,
-    }
-    flags = [str(part) for pair in argv.items() for part in pair]
+    own = ["--workers", str(options.workers), "--run-id", run_id]
+    flags = [*run_arguments(directory, checkout, url), *own]
     return [sys.executable, "-P", "-m", "obo_bench", "programbench", "run", *flags, "--eval", *options.forwarded]
-
-
-def _settings(directory: Path) -> Path:
-    """Return the settings of the stand-in: none of the operator's own may count in a practice."""
-    path = directory / "data" / "settings.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_json(path, {})
-    return path
 
 
 def _run(argv: Sequence[str], environment: Mapping[str, str]) -> int:

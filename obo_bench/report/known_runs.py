@@ -33,9 +33,14 @@ def recorded(runs_root: Path) -> list[tuple[float, Path]]:
 
     A directory that is not one of `KINDS` may hold anything: what has a manifest in it is a record. Never raises.
     """
-    others = [name for name in _names(runs_root, "") if name not in KINDS]
-    found = [pair for name in others for pair in dated(runs_root / name) if os.path.lexists(pair[1] / MANIFEST)]
+    others = [pair for place in other_places(runs_root) for pair in dated(place)]
+    found = [pair for pair in others if os.path.lexists(pair[1] / MANIFEST)]
     return [*(pair for kind in KINDS for pair in dated(runs_root / kind)), *found]
+
+
+def other_places(runs_root: Path) -> list[Path]:
+    """Return the directories below a runs root that may hold records of other benchmarks. Never raises."""
+    return [runs_root / name for name in sorted(_names(runs_root, "")) if name not in KINDS]
 
 
 def newest_first(place: Path, prefix: str = "", limit_sec: float | None = None) -> list[Path]:

@@ -57,10 +57,11 @@ class StandIn:
         listener.hang_up()
 
 
-def serve(config: StandInConfig, announce: Callable[[str], None]) -> None:
+def serve(config: StandInConfig, announce: Callable[[str], None], advise: Callable[[str], None] | None = None) -> None:
     """Serve in the foreground until SIGINT or SIGTERM; `announce` is given the base URL once it is served.
 
     It is also given a note when the wanted port was taken: like the real server, this one moves to the next free one.
+    `advise` is given the URL after that.
 
     To be called in the main thread. Raises UsageError and OSError like `StandIn`.
     """
@@ -76,6 +77,8 @@ def serve(config: StandInConfig, announce: Callable[[str], None]) -> None:
         announce(url)
         if config.port and not url.endswith(f":{config.port}"):
             announce(f"note: port {config.port} is taken, so another one is served: give --ouroboros-url {url}")
+        if advise is not None:
+            advise(url)
         # No endless wait on a lock: a signal that another thread receives would not end it.
         while not asked:
             time.sleep(_POLL_SEC)
