@@ -82,7 +82,8 @@ def test_a_run_would_be_admitted(checkout: Path, tmp_path: Path, serve: Serve) -
 
 def test_the_table_has_one_aligned_line_for_each_check(checkout: Path, tmp_path: Path, serve: Serve) -> None:
     done = obo("attest", "--repo-dir", checkout, "--ouroboros-url", serve(), "--runs-root", tmp_path / "runs")
-    lines = done.stderr.splitlines()
+    *lines, hint = done.stderr.splitlines()
+    assert hint.startswith("next: obo-bench programbench run ")
     assert [line.split()[0] for line in lines] == ["checkout", "lineage", "server", "readiness", "settings"]
     assert [line[11:].split("  ")[0] for line in lines] == ["ok", "not asked", "ok", "ready", "ok"]
     assert len({len(line) - len(line[11:].split("  ", 1)[1].lstrip()) for line in lines}) == 1

@@ -20,6 +20,7 @@ NAMED_OTHERWISE = {
     "campaign resume": "campaign-status",
     "campaign run": "campaign-status",
     "campaign status": "campaign-status",
+    "ledger append": "ledger-append",
     "practice": "run",
 }
 

@@ -118,13 +118,14 @@ def read_status(root: Path) -> CampaignStatus:
 def _steps(root: Path, plan: Plan, record: CampaignRecord) -> list[StepStatus]:
     frame = Frame(root.name, Path(record.runs_root), Path(record.file).parent, record.shared)
     rows, ends, starts = step_states.states(root), step_states.last_ends(root), step_states.starts(root)
+    now = time.time()  # another process began the step: its monotonic clock is not known here, and this is for show
     return [
-        _status(root, step, rows.get(step.id), ends.get(step.id), starts.get(step.id, 0))
+        _status(root, step, rows.get(step.id), ends.get(step.id), starts.get(step.id, 0), now)
         for step in resolve(plan, frame)[0]
     ]
 
 
-def _status(root: Path, step: Step, row: Row | None, end: StepEnd | None, starts: int) -> StepStatus:
+def _status(root: Path, step: Step, row: Row | None, end: StepEnd | None, starts: int, now: float) -> StepStatus:
     state = _state(root, step, row)
     return StepStatus(
         id=step.id,
@@ -134,7 +135,7 @@ def _status(root: Path, step: Step, row: Row | None, end: StepEnd | None, starts
         run_root=str(step.root),
         a_resume=_resume(step, state, end),
         reason=(end.reason if end else "") or (row.error if row and state == "not_started" else ""),
-        duration_sec=_duration_sec(state, row),
+        duration_sec=_duration_sec(state, row, now),
         **(_ended(end) if end is not None else {}),
     )
 
@@ -143,10 +144,10 @@ def _ended(end: StepEnd) -> dict[str, Any]:
     return {name: getattr(end, name) for name in ("outcome", "exit_code", "cost_usd", "cost_is_lower_bound")}
 
 
-def _duration_sec(state: State, row: Row | None) -> float | None:
+def _duration_sec(state: State, row: Row | None, now: float) -> float | None:
     if row is None:
         return None
-    return round(max(0.0, time.time() - row.ts_unix), 3) if state == "running" else row.durations.get("step")
+    return round(max(0.0, now - row.ts_unix), 3) if state == "running" else row.durations.get("step")
 
 
 def _state(root: Path, step: Step, row: Row | None) -> State:
