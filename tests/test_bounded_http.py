@@ -203,6 +203,7 @@ def test_only_an_outside_address_takes_the_proxy_of_the_environment(monkeypatch:
 
 
 def test_closing_ends_what_is_under_way_and_refuses_what_comes_later() -> None:
+    before = set(threading.enumerate())
     with raw_server(b"", pause=60) as url, ThreadPoolExecutor(4) as pool:
         client = BoundedHttp(url, deadline_sec=60)
         waiting = [pool.submit(client.exchange, "GET", "/x") for _ in range(4)]
@@ -213,7 +214,7 @@ def test_closing_ends_what_is_under_way_and_refuses_what_comes_later() -> None:
         with pytest.raises(GatewayUnreachable, match="closed on our side"):
             client.exchange("GET", "/x")
         client.close()
-    assert "http" not in {thread.name for thread in threading.enumerate()}
+    assert "http" not in {thread.name for thread in set(threading.enumerate()) - before}
 
 
 class Rung(BaseException):
