@@ -105,6 +105,14 @@ def test_a_retry_that_matches_nothing_is_told(case: Case) -> None:
     assert told == ["--retry round_limt: no instance of this run has ended with it; they ended with round_limit"]
 
 
+def test_a_retry_in_a_run_where_nothing_has_ended_is_refused(case: Case) -> None:
+    case.row("not_attempted", "stopped_budget")
+    assert unmatched_retries([IID], case.options) == []
+    with pytest.raises(PreflightRefused, match="--retry round_limit: no instance of run") as raised:
+        unmatched_retries([IID], replace(case.options, retry=("round_limit",)))
+    assert raised.value.reason == "nothing_to_retry"
+
+
 def test_only_new_tasks_are_what_a_spent_budget_forbids(case: Case) -> None:
     new = "new__one.0000002"
     assert is_only_new_tasks([new], case.options)

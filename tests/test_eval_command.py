@@ -11,13 +11,27 @@ from typing import Any
 
 import pytest
 
+from obo_bench.core.invocation_log import LOGS
 from obo_bench.core.ledger import Ledger, Row, latest_rows, read_rows
-from obo_bench.core.lock import RunLock
+from obo_bench.core.lock import LOCK_NAME, OWNER_NAME, RunLock
 from obo_bench.core.redact import Redactor
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.practice.overlay import write_overlay
+from obo_bench.practice.tasks import PRACTICE_TASKS
 from obo_bench.programbench.admission.order import AdmittedImage, InstanceOrder, write_order
+from obo_bench.programbench.evaluation.eval_files import eval_json_path
 from tests.conftest import Done, obo
-from tests.evaluation_case import INSTANCE, OTHER, pack, passing, put_old_pass, stand_in, wait_until
+from tests.evaluation_case import (
+    INSTANCE,
+    OTHER,
+    PRACTICE,
+    pack,
+    passing,
+    put_old_pass,
+    script,
+    stand_in,
+    wait_until,
+)
 
 NEVER = "zyedidia__micro.5d2b1a9"
 IMAGE = "sha256:" + "a" * 64
@@ -159,6 +173,38 @@ def test_a_repeated_and_a_selective_eval_keep_what_is_proven(tmp_path: Path) -> 
     forced = eval_(root, "--filter", "testorg", "--force", env=world(tmp_path, root))
     assert (forced.status, grade_of(root, INSTANCE)["attempts"]) == (0, 2)
     assert (root / "eval" / "stale" / forced.manifest["invocation"] / f"{INSTANCE}.eval.json").exists()
+
+
+def test_grades_that_the_evaluator_here_cannot_give_again_are_not_taken_away(tmp_path: Path) -> None:
+    root = tmp_path / "run"
+    shas = {iid: pack(root, iid, {}) for iid in (PRACTICE, INSTANCE)}
+    write_order(root, InstanceOrder(run_nonce="n0nce", instance_ids=list(shas)))
+    env = world(tmp_path, root)
+    task = next(task for task in PRACTICE_TASKS if task.instance_id == PRACTICE)
+    tests = [{"name": "t", "branch": branch.name, "status": "passed", "extra": {}} for branch in task.branches]
+    given = {"test_results": tests, "test_branches": [branch.name for branch in task.branches]}
+    (tmp_path / "given").write_text(json.dumps(given), encoding="utf-8")
+    copied = f"cp {tmp_path}/given {eval_json_path(root, PRACTICE)}"
+    script(tmp_path / "official", f'[ "$1" = eval ] || exit 0\n{copied}')
+    overlay = write_overlay(tmp_path / "tasks", [task])
+    assert eval_(root, env={**env, **overlay}).status == 6, "the other one is not in the overlay"
+    assert grade_of(root, PRACTICE)["verdict"] == "pass"
+    script(tmp_path / "official", passing(root))
+    before = tree(root)
+    for arguments in ([], ["--force"], ["--instance-id", INSTANCE]):
+        done = eval_(root, *arguments, env=env)
+        assert (done.status, done.envelope["refusal"]["reason"]) == (5, "grades_at_stake")
+        assert done.envelope["refusal"]["evidence"]["instances"] == [PRACTICE]
+        assert tree(root) == before
+    (root / PRACTICE / "submission.tar.gz").write_bytes(b"another one")
+    assert eval_(root, "--instance-id", INSTANCE, env=env).status == 0, "the grade was another archive's"
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Return what a run has to show: all but the records of who looked at it."""
+    names = (path.relative_to(root) for path in root.rglob("*") if path.is_file())
+    shown = (name for name in names if name.parts[0] not in (LOGS, "eval", LOCK_NAME, OWNER_NAME))
+    return {str(name): (root / name).read_bytes() for name in shown}
 
 
 def test_an_eval_json_that_is_invalid_does_not_stop_the_command(tmp_path: Path) -> None:

@@ -145,6 +145,14 @@ REASONS: Mapping[str, Reason] = {
     "campaign_invalid": Reason(
         Stage.PREFLIGHT, "correct what the message names; `obo-bench campaign check FILE` tells of everything at once"
     ),
+    "grades_at_stake": Reason(
+        Stage.PREFLIGHT,
+        "grade with the programbench that has these instances; a practice run is graded by `obo-bench practice "
+        "--directory DIR --run-id ID`, or in the second terminal that `practice gateway` tells",
+    ),
+    "nothing_to_retry": Reason(
+        Stage.PREFLIGHT, "correct --run-id (`obo-bench runs` lists them), or leave --retry out to begin a new run"
+    ),
     "resume_config_mismatch": Reason(
         Stage.PREFLIGHT, "repeat the admitted configuration, choose another --run-id, or pass --accept-config-change"
     ),

@@ -92,6 +92,7 @@ def admission(options: EvalOptions) -> AdmissionRequest:
 
 def _body(session: Session, options: EvalOptions, reporter: Reporter) -> EvalResult:
     from obo_bench.programbench.evaluating.engine import find_engine
+    from obo_bench.programbench.evaluating.grades_at_stake import require_replaceable
     from obo_bench.programbench.evaluating.request import evaluation_request
     from obo_bench.programbench.evaluating.submissions import read_submissions
     from obo_bench.programbench.evaluation.evaluator import evaluate_submissions, preflight_evaluator
@@ -103,6 +104,7 @@ def _body(session: Session, options: EvalOptions, reporter: Reporter) -> EvalRes
     engine = find_engine(os.environ)
     evaluator = preflight_evaluator(engine.environ)
     session.manifest.harness |= {"engine": dict(engine.facts), "evaluator": evaluator.facts()}
+    require_replaceable(options.run_root, found.hashes, evaluator)
     _tell(session, found, reporter)
     request = evaluation_request(session, options, found, selected, engine, reporter)
     session.gates_passed()

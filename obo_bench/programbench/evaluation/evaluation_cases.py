@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.documents import UnreadableDocument, read_document
-from obo_bench.core.files import read_json_object, sha256_file
+from obo_bench.core.files import sha256_file
 from obo_bench.engine.images import ImageIdentity
 from obo_bench.programbench.admission.order import AdmittedImage
 from obo_bench.programbench.evaluation.eval_files import (
@@ -163,11 +163,11 @@ def _fault_of(bench: Bench, case: Case) -> Grade | None:
     fault = archive_fault(bench, case)
     if fault is not None:
         return fault
-    task_dir = bench.evaluator.tasks_dir / case.instance_id
-    tests = read_json_object(task_dir / "tests.json")
-    if tests is None or not (task_dir / "task.yaml").is_file():
+    tests = bench.evaluator.tests(case.instance_id)
+    if tests is None:
         return ungraded("unknown_to_evaluator", f"no such task in {bench.evaluator.tasks_dir}")
     case.plan = scoring_plan(tests)
+    task_dir = bench.evaluator.tasks_dir / case.instance_id
     case.tests_digest = digest_of_tests(task_dir, case.plan.active_branches, bench.request.environ)
     return None
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from obo_bench.core.files import read_json_object
 from obo_bench.core.peek import peek
 from obo_bench.core.process import ask
 from obo_bench.core.refusals import PreflightRefused
@@ -74,6 +75,11 @@ class EvaluatorIdentity:
     def image_name(self, instance_id: str, tag: str) -> str:
         """Return the image that an instance is graded in, named as the package does."""
         return f"{self.image_prefix}/{instance_id.replace('__', '_1776_')}:{tag}"
+
+    def tests(self, instance_id: str) -> dict[str, Any] | None:
+        """Return the instance's tests.json, or None where the package has no such task."""
+        task_dir = self.tasks_dir / instance_id
+        return read_json_object(task_dir / "tests.json") if (task_dir / "task.yaml").is_file() else None
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of it."""

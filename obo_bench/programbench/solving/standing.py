@@ -37,15 +37,25 @@ def is_only_new_tasks(instance_ids: Sequence[str], options: RunOptions) -> bool:
 
 
 def unmatched_retries(instance_ids: Sequence[str], options: RunOptions) -> list[str]:
-    """Return a notice for each --retry that nothing has ended with: reasons are an open set, so it may be a typo."""
+    """Return a notice for each --retry that nothing has ended with: reasons are an open set, so it may be a typo.
+
+    Raises PreflightRefused `nothing_to_retry` where nothing has ended at all: with a mistyped run id, all tasks of a
+    new run would be paid for.
+    """
     ended = set()
     for name in instance_ids:
         row = last_ending(InstancePaths(options.run_root, name))
         if row is not None:
             ended |= {row.reason_code} | ({DEGRADED} if row.details.get("degraded") else set())
+    if options.retry and not ended:
+        words = " ".join(f"--retry {reason}" for reason in options.retry)
+        raise PreflightRefused(
+            "nothing_to_retry",
+            f"{words}: no instance of run {options.run_root.name!r} has ended yet",
+            evidence={"retry": list(options.retry), "run_id": options.run_root.name},
+        )
     return [
-        f"--retry {reason}: no instance of this run has ended with it; they ended with "
-        f"{', '.join(sorted(ended)) or 'nothing yet'}"
+        f"--retry {reason}: no instance of this run has ended with it; they ended with {', '.join(sorted(ended))}"
         for reason in options.retry
         if reason not in ended
     ]
