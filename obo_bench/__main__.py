@@ -19,11 +19,12 @@ from typing import Any
 from obo_bench.core import ending, streams
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
 from obo_bench.core.signals import Interrupted, end_process_unless, ignore_ending_signals
+from obo_bench.core.variables import STEP
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    from obo_bench.cli import answer
+    from obo_bench.cli import answer, why_ended
     from obo_bench.cli.app import app
 
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -37,9 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     manifest = ending.concluded()
     status = _status(error, manifest)
     try:
-        _explain(error, status)
-        _tell_what_runs(manifest, arguments)
-        answer.finish(status, error, manifest)
+        _explain(error, status, manifest)
+        why_ended.tell(manifest)
+        if not os.environ.get(STEP):
+            _tell_what_runs(manifest, arguments)
+        lost = answer.finish(status, error, manifest)
+        if lost is not None:
+            status = _unanswered(status, lost, manifest)
     except Exception as trouble:  # noqa: BLE001  # that the answer cannot be given does not change how it ended
         with contextlib.suppress(Exception):
             _tell_bug("the answer cannot be given", trouble)
@@ -71,9 +76,22 @@ def _status(error: BaseException | None, manifest: dict[str, Any] | None) -> int
     return int(ExitCode.USAGE) if isinstance(error, UsageError) else ending.exit_status(error)
 
 
-def _explain(error: BaseException | None, status: int) -> None:
-    """Tell the operator, on stderr, why it ended."""
+def _unanswered(status: int, lost: OSError, manifest: dict[str, Any] | None) -> int:
+    """Tell that the answer is lost. What is on record ended as it did; a command that only looks has done nothing."""
     from obo_bench.cli import answer
+
+    record = ending.manifest_path()
+    where = f"; it is on record in {record}" if record is not None else ""
+    answer.say(f"the answer could not be written to standard output: {lost.strerror}{where}")
+    return int(ExitCode.FAILED) if manifest is None and status == ExitCode.OK else status
+
+
+def _explain(error: BaseException | None, status: int, manifest: dict[str, Any] | None) -> None:
+    """Tell the operator, on stderr, why it ended, and where that is on record."""
+    from obo_bench.cli import answer
+
+    # A wrapped command may end with any number: where there is a record, its outcome alone tells a crash of ours.
+    crashed = status == ExitCode.CRASHED and (manifest is None or manifest["extra"]["outcome"] == "crashed")
 
     if isinstance(error, Refusal):
         answer.say(f"refused ({error.stage.value}: {error.reason}): {error.message}\n  what to do: {error.remedy}")
@@ -82,18 +100,21 @@ def _explain(error: BaseException | None, status: int) -> None:
     elif isinstance(error, Interrupted):
         answer.say(ending.error_record(error).message)
     elif isinstance(error, SystemExit):
-        _explain_exit(error, status)
+        _explain_exit(error, crashed=crashed)
     elif error is not None:
-        _tell_bug("crashed" if status == ExitCode.CRASHED else f"crashed after the end (status {status})", error)
+        _tell_bug("crashed" if crashed else f"crashed after the end (status {status})", error)
+    record = ending.manifest_path()
+    if record is not None and isinstance(error, Refusal | Interrupted):
+        answer.tell(f"  on record: {record}")
 
 
-def _explain_exit(error: SystemExit, status: int) -> None:
+def _explain_exit(error: SystemExit, *, crashed: bool) -> None:
     """Show the text of a SystemExit, as Python itself would."""
     from obo_bench.cli import answer
 
     if isinstance(error, ending.HandedOn):
         return  # the child process has told it
-    if status == ExitCode.CRASHED:
+    if crashed:
         _tell_bug("crashed", error)
     elif error.code is not None and not isinstance(error.code, int):
         answer.say(ending.text_of(error))

@@ -2,9 +2,9 @@
 
 import re
 
+from obo_bench.core.result_reasons import LAUNCHER_REASONS
 from obo_bench.launch.presets.preset import Preset
 from obo_bench.launch.presets.registry import PRESETS
-from obo_bench.launch.presets.result_reasons import RESULT_REASONS
 
 
 def preset_table() -> str:
@@ -30,9 +30,9 @@ def example_commands() -> str:
 
 
 def result_reason_table() -> str:
-    """The words that presets give to results."""
+    """The words of ours that a launcher's rows carry."""
     return "\n".join(
-        ["| reason | meaning |\n|---|---|", *(f"| `{key}` | {text} |" for key, text in RESULT_REASONS.items())]
+        ["| reason | meaning |\n|---|---|", *(f"| `{key}` | {text} |" for key, text in LAUNCHER_REASONS.items())]
     )
 
 

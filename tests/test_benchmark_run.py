@@ -96,10 +96,12 @@ def test_no_secret_reaches_a_row(entered: Open) -> None:
 
 
 NONSENSE = {
-    "run.record('a', 'fine')": "'fine' is no status",
+    "run.record('a', 'fine')": "'fine' is no status: use one of completed, failed, ",
     "run.record('')": "is no instance id",
     "run.record('x' * 501)": "is no instance id",
-    "run.conclude('fine')": "'fine' is no outcome",
+    "run.record('a', reason_code='two words')": "reason_code 'two words' is not one word",
+    "run.record('a', 'failed', reason_code='x' * 201)": "is not one word",
+    "run.conclude('fine')": "'fine' is no outcome of a launcher: use one of completed, instances_failed, ",
     "run.conclude('refused')": "'refused' is no outcome",
     "run.conclude('completed', exit_code=3)": "only child_failed takes a status",
     "run.conclude('child_failed', exit_code=0)": "from 1 to 255",
@@ -265,6 +267,13 @@ def test_the_server_is_attested_and_its_settings_secrets_are_kept(
     attestation = done.extra["runtime_attestation"]
     assert (attestation["ok"], attestation["runtime_version"]) == (True, "6.75.0")
     assert lines(done.run_root / "result_index.jsonl")[0]["error"] == "[redacted]"
+
+
+def test_a_run_root_at_work_is_refused_with_a_way_out_that_a_launcher_has(tmp_path: Path) -> None:
+    with benchmark_run("gaia", run_root=tmp_path / "run"):
+        done = alone(tmp_path / "run", "pass")
+    assert (done.status, "run_locked" in done.stderr) == (5, True)
+    assert "run_root" in done.stderr.partition("what to do:")[2]
 
 
 @pytest.mark.parametrize("place", ["checkout", "data"])

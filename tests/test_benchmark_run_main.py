@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.launcher_case import LAUNCHER, finish, start
+from tests.conftest import obo
+from tests.launcher_case import LAUNCHER, document, finish, start
 
 MAIN = """
 import os, signal, sys, threading, time
@@ -35,6 +36,7 @@ def main(root: Path, how: str) -> "subprocess.CompletedProcess[str]":
 
 
 FAILED = "run('first', 'run.conclude(\"instances_failed\")')"
+SAID = "instances_failed: 0 completed; record in "
 
 
 @pytest.mark.parametrize(
@@ -52,11 +54,12 @@ FAILED = "run('first', 'run.conclude(\"instances_failed\")')"
         ("raise KeyboardInterrupt", 130, "ended by SIGINT\n"),
         ("1 / 0", 70, "ZeroDivisionError: division by zero\n"),
         ("run('first', 'pass')", 0, ""),
-        (FAILED, 1, ""),
-        (f"{FAILED}; run('second', 'pass')", 1, ""),
-        (f"run('second', 'pass'); {FAILED}", 1, ""),
-        (f"{FAILED}; sys.exit(1)", 1, ""),
-        (f"{FAILED}; sys.exit(0)", 1, ""),
+        ("run('first', 'sys.exit(9)')", 9, "child_failed: 0 completed; record in "),
+        (FAILED, 1, SAID),
+        (f"{FAILED}; run('second', 'pass')", 1, SAID),
+        (f"run('second', 'pass'); {FAILED}", 1, SAID),
+        (f"{FAILED}; sys.exit(1)", 1, SAID),
+        (f"{FAILED}; sys.exit(0)", 1, SAID),
         (f"{FAILED}; sys.exit(5)", 1, "the launcher ends with 5, but its run is on record with 1: that is the status"),
         (f"{FAILED}; os.kill(os.getpid(), 15); time.sleep(9)", 1, "ended by SIGTERM"),
         ("run('first', 'pass'); 1 / 0", 0, "ZeroDivisionError: division by zero\n"),
@@ -69,6 +72,31 @@ def test_the_status_is_the_one_on_record_else_the_launchers_own(
     assert done.returncode == status, done.stderr
     assert told in done.stderr
     assert bool(done.stderr) is bool(told)
+
+
+def test_each_run_that_failed_says_why_and_where_its_record_is(tmp_path: Path) -> None:
+    rows = 'run.record("a"); run.record("b", "failed")'
+    how = (
+        f"run('first', '{rows}'); run('second', 'pass'); run('third', 'run.conclude(\"stopped_budget\", \"no money\")')"
+    )
+    done = main(tmp_path, how)
+    assert (done.returncode, done.stderr.splitlines()) == (
+        1,
+        [
+            f"instances_failed: 1 completed, 1 failed; record in {tmp_path / 'first'}",
+            f"stopped_budget: no money; 0 completed; record in {tmp_path / 'third'}",
+        ],
+    )
+    extra = document(tmp_path / "third" / "run_manifest.json")["extra"]
+    assert extra["error"] == {"type": "stopped_budget", "message": "no money"}
+    assert document(tmp_path / "first" / "run_manifest.json")["extra"]["error"] is None
+    assert "no money" in obo("programbench", "status", tmp_path / "third").stdout
+
+
+def test_a_message_for_a_success_that_was_none_is_not_why_it_failed(tmp_path: Path) -> None:
+    main(tmp_path, 'run(\'first\', \'run.record("a", "failed"); run.conclude("completed", "all done")\')')
+    extra = document(tmp_path / "first" / "run_manifest.json")["extra"]
+    assert (extra["outcome"], extra["error"]) == ("instances_failed", None)
 
 
 def test_a_refusal_says_what_to_do(tmp_path: Path) -> None:
@@ -110,7 +138,7 @@ def test_a_signal_while_it_says_why_it_ends_changes_nothing(tmp_path: Path) -> N
         "sys.setprofile(at)"
     )
     done = main(tmp_path, how)
-    assert (done.returncode, done.stderr) == (8, "")
+    assert (done.returncode, done.stderr) == (8, f"stopped_budget: 0 completed; record in {tmp_path / 'first'}\n")
 
 
 def test_a_storm_of_signals_after_the_run_changes_nothing(tmp_path: Path) -> None:

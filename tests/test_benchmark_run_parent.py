@@ -158,14 +158,28 @@ def test_a_launcher_that_means_another_run_is_refused(
     other, url = tmp_path / "other", serve()
     other.mkdir()
     with wrapping(tmp_path / "b", benchmark="swe-bench") as world:
-        refused_by(world, "the benchmark 'gaia', not 'swe-bench'")
-        refused_by(world, f"the checkout '{checkout}', not None", repo_dir=checkout)
+        refused_by(world, "the launcher asks for the benchmark 'gaia', the run was admitted with 'swe-bench'")
+        refused_by(world, f"asks for the checkout '{checkout}', the run was admitted with none", repo_dir=checkout)
     with wrapping(tmp_path / "c", repo_dir=checkout) as world:
-        refused_by(world, f"the checkout '{other}', not '{checkout}'", repo_dir=other)
-        refused_by(world, "the model 'x', not None", repo_dir=checkout, solve_model="x")
-        refused_by(world, f"the server '{url}', attested was None", repo_dir=checkout, ouroboros_url=url)
+        refused_by(world, f"asks for the checkout '{other}', the run was admitted with '{checkout}'", repo_dir=other)
+        refused_by(world, "asks for the model 'x', the run was admitted with none", repo_dir=checkout, solve_model="x")
+        told = f"asks for the server '{url}', the run was admitted with none"
+        refused_by(world, told, repo_dir=checkout, ouroboros_url=url)
         same = world.launch("run.record('a')", repo_dir=checkout.parent / "." / checkout.name)
         assert same.status == 0, same.stderr
+
+
+def test_tasks_that_the_run_was_not_admitted_with_are_refused_before_any_row(tmp_path: Path) -> None:
+    with wrapping(tmp_path / "run", fields={"requested_task_ids": ["t1", "t4"], "requested_count": 2}) as world:
+        told = f"tasks that the run '{tmp_path / 'run'}' was not admitted with: 't2', 't3'"
+        refused_by(world, told, requested_task_ids=["t1", "t2", "t3"])
+        done = world.launch("run.request(['t1', 't2', 't3']); run.record('t2')")
+        assert (done.status, done.outcome["refusal_reason"]) == (5, "launcher_contradicts_run")
+        assert told in done.outcome["message"]
+        assert "Traceback" not in done.stderr
+        assert "--task-id" in done.stderr
+        assert done.outcome["not_attempted_count"] == 2  # as exec counts
+        assert world.launch("run.request(['t4']); run.record('t4')").status == 0
 
 
 def test_a_launcher_that_demands_more_than_was_checked_is_refused(tmp_path: Path, checkout: Path) -> None:
@@ -201,7 +215,8 @@ def test_the_attested_server_may_be_named_again(tmp_path: Path, checkout: Path) 
         same = {"repo_dir": checkout, "ouroboros_url": "http://127.0.0.1:8770/"}
         assert world.launch("run.record('a')", **same, expected_version="6.75.0").status == 0
         (tmp_path / "run" / "child" / "ledger.jsonl").unlink()
-        refused_by(world, "a server of version '6.1.0', attested was '6.75.0'", **same, expected_version="6.1.0")
+        told = "asks for a server of version '6.1.0', the run was admitted with '6.75.0'"
+        refused_by(world, told, **same, expected_version="6.1.0")
         refused_by(world, "the server 'http://127.0.0.1:1'", repo_dir=checkout, ouroboros_url="http://127.0.0.1:1")
 
 

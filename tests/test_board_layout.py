@@ -54,6 +54,42 @@ def test_no_board_is_wider_or_higher_than_its_terminal(active: int) -> None:
             assert all(cell_len(line) <= columns for line in lines)
 
 
+REFUSED = (
+    'failed (image_pull_failed): Get "https://registry-1.docker.io/v2/programbench/abishekvashok_1776_cmatrix.5c082c6/'
+    'manifests/task_cleanroom_v6?ns=docker.io": dial tcp: lookup proxy.invalid: no such host'
+)
+
+
+def test_a_long_event_takes_the_rows_that_are_free() -> None:
+    state = state_of(["practice__colstat.0000003"])
+    state.event("completed (submission_prepared)", "practice__colstat.0000003")
+    state.event(REFUSED, "practice__colstat.0000003")
+    lines = board_text(state.snapshot(), 40, 24).splitlines()
+    told = "".join(line.strip() for line in lines)
+    assert "(submission_prepared)" in told
+    assert told.endswith("lookupproxy.invalid: no such host")
+    assert "…" not in told
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 9), (110, 8), (250, 8)])
+def test_where_no_row_is_free_the_middle_of_long_words_gives_way_to_the_cause(columns: int, rows: int) -> None:
+    state = state_of(["practice__colstat.0000003", "b"])
+    state.event(REFUSED * 2 if columns == 250 else REFUSED, "practice__colstat.0000003")
+    lines = board_text(state.snapshot(), columns, rows).splitlines()
+    assert len(lines) <= rows
+    assert lines[-1].endswith("no such host")
+    assert "…" in lines[-1]
+
+
+def test_more_events_than_rows_are_shown_by_a_line_each() -> None:
+    state = state_of(["a", "b", "c"])
+    for number in range(10):
+        state.event(f"{number} {REFUSED * 3}", "a")
+    lines = board_text(state.snapshot(), 60, 14).splitlines()
+    assert len(lines) <= 14
+    assert [f" a: {number} failed" in line for number, line in zip(range(4, 10), lines[-6:], strict=True)] == [True] * 6
+
+
 def test_a_row_says_what_is_known_of_its_instance() -> None:
     clock = Clock()
     state = state_of(["jqlang__jq.b33a763"], clock)
@@ -132,6 +168,55 @@ def test_what_is_at_work_counts_only_for_the_rest_of_its_time() -> None:
     state.update(InstanceChange("three", phase=Phase.RUNNING))
     clock.now += 60
     assert remaining_sec(state.snapshot()) == (40 + 100) / 2
+
+
+def test_what_waits_for_a_worker_of_the_server_has_all_of_its_time_before_it() -> None:
+    clock = Clock()
+    state = state_of([], clock, total=4, workers=4)
+    for name in ("one", "two"):
+        state.update(InstanceChange(name, phase=Phase.RUNNING))
+        clock.now += 100
+        state.update(InstanceEnded(name, "completed"))
+    state.update(InstanceChange("three", phase=Phase.WORKER))
+    state.update(InstanceChange("four", phase=Phase.WORKER))
+    clock.now += 150
+    assert remaining_sec(state.snapshot()) == 100
+    state.update(InstanceChange("three", phase=Phase.RUNNING))
+    clock.now += 30
+    state.update(InstanceChange("three", phase=Phase.PACKAGING))
+    [three, four] = state.snapshot().active
+    assert (three.running_since, four.running_since) == (350.0, None)
+    assert remaining_sec(state.snapshot()) == 100
+    state.update(InstanceEnded("four", "failed"))
+    assert remaining_sec(state.snapshot()) == 70
+
+
+def test_past_the_average_no_time_is_promised_and_the_stage_is_named() -> None:
+    clock = Clock()
+    state = state_of([], clock, total=3)
+    end(state, clock, "one", 10)
+    end(state, clock, "two", 10)
+    state.update(InstanceChange("three", phase=Phase.RUNNING))
+    assert "solving: about 10 s left" in board_text(state.snapshot())
+    clock.now += 10
+    assert "solving: longer than the average so far" in board_text(state.snapshot())
+    assert progress_text(state.snapshot()).endswith("; longer than the average so far")
+    state.update(InstanceEnded("three", "completed"))
+    assert "left" not in board_text(state.snapshot()) + progress_text(state.snapshot())
+
+
+def test_what_was_not_attempted_is_neither_done_nor_waiting() -> None:
+    state = state_of([], total=200)
+    state.update(InstanceEnded("done", "completed"))
+    for number in range(199):
+        state.update(InstanceEnded(f"a{number}", "not_attempted", worked=False))
+    snapshot = state.snapshot()
+    assert (snapshot.done, snapshot.waiting) == (1, 0)
+    text = board_text(snapshot)
+    assert f"solving {'─' * 30} 1/200\n" in text
+    assert "199 not_attempted" in text
+    assert "left" not in text
+    assert progress_text(snapshot).startswith("solving: 1 of 200 done; spent")
 
 
 def test_the_next_stage_begins_with_nothing_done() -> None:

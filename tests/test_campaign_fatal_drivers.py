@@ -6,6 +6,7 @@ The scheduler's own behaviour is in test_campaign_fatal.py.
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from obo_bench import Refusal, benchmark_run
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ledger import Row
 from obo_bench.core.refusal_reasons import REASONS
-from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, ExitCode
+from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, ExitCode, UsageError
 from obo_bench.core.reporter import SilentReporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.launch.campaign.reactions import FATAL, REACTIONS, Then, reaction_to
@@ -29,6 +30,8 @@ from obo_bench.launch.presets.registry import PRESETS
 ALL = sorted(REASONS)
 OTHERS = ["task_not_completed", "pyexpat_abi_mismatch", "RUNTIME_SKEW", "runtime_skew ", ""]
 """What comes close, or is a launcher's own word."""
+NO_WORDS = ["runtime_skew "]
+"""What is not one word; the ledger file's rows are the launcher's, which cannot be asked again."""
 
 SOME_OTHERS = ["seed_dirty", "seed_shallow", "run_locked", "launcher_contract_stale"]
 """Of each gate whose reasons are not all fatal."""
@@ -70,11 +73,11 @@ def test_exec_stops_a_launcher_for_the_fatal_reasons_and_no_other(
         assert (tmp_path / "archived").exists()
 
 
-def evidence_of(session: Session, preset: str | None = None) -> Evidence:
+def evidence_of(session: Session, preset: str | None = None, problem: Callable[[str], None] = pytest.fail) -> Evidence:
     child = session.run_root / "child"
     child.mkdir(exist_ok=True)
     (child / "ledger.jsonl").unlink(missing_ok=True)
-    rows = ChildRows(child / "ledger.jsonl", session.ledger, "demo", None, pytest.fail)
+    rows = ChildRows(child / "ledger.jsonl", session.ledger, "demo", None, problem)
     found = PRESETS[preset] if preset else None
     return Evidence(session.ledger, rows, child / "outcome.json", found, pytest.fail)
 
@@ -89,9 +92,11 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.mark.parametrize("reason", [*ALL, *OTHERS[:-1]])
 def test_exec_takes_a_row_or_a_typed_line_for_fatal_by_the_same_set(session: Session, reason: str) -> None:
     row = {"instance_id": "a", "status": "failed", "reason_code": reason}
-    in_its_file = evidence_of(session)
+    problems: list[str] = []
+    in_its_file = evidence_of(session, problem=problems.append)
     (session.run_root / "child" / "ledger.jsonl").write_text(json.dumps(row) + "\n")
     in_its_file.look(at_end=True)
+    assert len(problems) == (reason in NO_WORDS), "what is no word is told, and taken all the same"
     appended = evidence_of(session)
     session.ledger.append(Row(benchmark="demo", **row))
     appended.look(at_end=True)
@@ -120,6 +125,10 @@ def test_a_python_launcher_stops_for_the_fatal_reasons_and_no_other(tmp_path: Pa
             run.record("a", "failed", reason_code=reason)
             (tmp_path / "archived").touch()
 
+    if reason in NO_WORDS:
+        with pytest.raises(UsageError, match="is not one word"):
+            record()
+        return
     if is_fatal(reason):
         with pytest.raises(Refusal, match=reason):
             record()
@@ -135,6 +144,7 @@ import obo_bench.core.refusals as refusals
 refusals.CAMPAIGN_FATAL_PROVENANCE_REASONS = frozenset({"run_locked"})
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from obo_bench.core.admission import AdmissionRequest
 from obo_bench.core.ending import is_campaign_fatal

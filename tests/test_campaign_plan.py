@@ -46,7 +46,7 @@ WRONG_FILE: dict[str, tuple[str | bytes, str]] = {
 WRONG_PLAN = {
     "a name twice": (RUN + RUN, "id: there are two steps of this name"),
     "an unknown need": (f'{RUN}needs = ["tria"]\n', "needs: 'tria' is no step: did you mean trial?"),
-    "itself": (f'{RUN}needs = ["trial"]\n', "the steps need each other: trial -> trial"),
+    "itself": (f'{RUN}needs = ["trial"]\n', "needs: the step needs itself, 'trial'"),
     "a later step": (f'{RUN}needs = ["b"]\n{RUN.replace("trial", "b")}', "'b' comes later"),
     "a circle": (
         f'{RUN}needs = ["b"]\n{RUN.replace("trial", "b")}needs = ["trial"]\n',
@@ -106,6 +106,77 @@ def test_a_campaign_that_could_not_be_run_is_told_what_stands_against_it(tmp_pat
     file = tmp_path / "c.toml"
     file.write_text(text)
     assert expected in told(file)
+
+
+AT_ONCE = """
+[campaign]
+retrys = 2
+[[steps]]
+id = "one"
+kind = "run"
+need = ["x"]
+on = ["gate_no_go"]
+options = { workers = 0, cpus = -1, slice = "1:a", filter = "((", slise = 3, max_cost_usd = 3 }
+[[steps]]
+id = "two"
+kind = "run"
+options = { instance_id = ["nobody__nothing.1"] }
+[[steps]]
+id = "Three"
+kind = "run"
+[[steps]]
+id = "four"
+kind = "exec"
+needs = ["Three"]
+command = ["./nosuch"]
+options = { benchmark = "X Y", ids_file = "lost.txt" }
+[[steps]]
+id = "five"
+kind = "attest"
+options = { output = "no directory/record.json", max_cost_usd = 1 }
+"""
+TOLD = [
+    "[campaign]: retrys: there is no such key in [campaign]: did you mean retries",
+    "[[steps]] 'one': need: there is no such key in [[steps]]: did you mean needs?",
+    "[[steps]] 'Three': id: 'Three' is no name of a step",
+    "[[steps]] 'one': options.slise: `obo-bench programbench run` has no such option",
+    "[[steps]] 'one': options.max_cost_usd: write it beside the options, as max_cost_usd = 3 of the step",
+    "[[steps]] 'five': options.max_cost_usd: a step of this kind costs nothing",
+    "[[steps]] 'one': options: `obo-bench programbench run` does not take them: Invalid value for '--workers'",
+    "[[steps]] 'one': options: `obo-bench programbench run` does not take them: Invalid value for '--cpus'",
+    "[[steps]] 'one': options.slice: --slice '1:a': not whole numbers",
+    "[[steps]] 'one': options.filter: --filter '((': not a regular expression",
+    "[[steps]] 'two': options: the benchmark has no instance 'nobody__nothing.1'",
+    "[[steps]] 'four': options.benchmark: benchmark 'X Y' is no name of a benchmark",
+    "[[steps]] 'four': command: the command './nosuch' cannot be started: there is no such file",
+    "[[steps]] 'four': options.ids_file: there is no file 'lost.txt'",
+    "[[steps]] 'five': options.output: 'no directory/record.json' cannot be written",
+]
+
+
+def test_what_is_wrong_with_keys_options_values_and_files_is_told_together(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(AT_ONCE)
+    done = obo("campaign", "check", file, "--json", "--repo-dir", tmp_path)
+    problems = done.envelope["refusal"]["evidence"]["problems"]
+    assert [each for each in TOLD if not any(problem.startswith(each) for problem in problems)] == []
+    assert len(problems) == len(TOLD), problems
+
+
+def test_a_check_that_knows_no_runs_root_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(RUN + GATE + 'options = { run = "an-id", reference = "c.toml", tasks = "c.toml" }\n')
+    env = {"OUROBOROS_BENCH_RUNS_ROOT": "", "OUROBOROS_REPO_DIR": ""}
+    done = obo("campaign", "check", file, cwd=tmp_path, env=env)
+    assert done.status == 0, done.stderr
+    assert "writes below the runs root, which is not known: give --repo-dir or --runs-root" in done.stdout
+    assert "bench_runs" not in done.stdout
+    assert "--runs-root" not in done.stdout.replace("or --runs-root", "")
+
+
+def test_a_directory_is_no_campaign_file(tmp_path: Path) -> None:
+    done = obo("campaign", "check", ".", cwd=tmp_path)
+    assert (done.status, "'.' is a directory" in done.stderr) == (2, True)
 
 
 def test_all_problems_are_told_at_once_and_the_command_refuses(tmp_path: Path) -> None:

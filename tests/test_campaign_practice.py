@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from obo_bench.practice.standin.faults import parse_fault
-from tests.campaign_world import CampaignWorld
-from tests.test_run import docker
+from tests.campaign_world import PATIENCE_SEC, CampaignWorld
+from tests.conftest import obo
+from tests.test_run import docker, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("practice_images")]
 
@@ -88,6 +89,24 @@ def test_a_gate_that_says_no_go_ends_it_before_the_rest_is_paid_for(world: Campa
     assert len(world.tasks()) == 1
     again = world.run("resume")
     assert (again.status, len(world.tasks())) == (1, 1), again.stderr
+
+
+def test_what_an_interrupted_step_left_at_work_is_told_by_the_campaign(world: CampaignWorld, serve: Serve) -> None:
+    world.url = serve(solve_delay_sec=60.0)
+    process = world.start()
+    until(lambda: bool(world.tasks()), PATIENCE_SEC)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE_SEC) == 130
+    trial = str(world.runs / "programbench" / "c.trial")
+    [left] = world.manifest["extra"]["still_running"]
+    assert (left["task_id"], left["run_root"]) == (world.tasks()[0], trial)
+    assert [task["task_id"] for task in world.status()["still_running"]] == world.tasks()
+    told = (world.place / "told").read_text()
+    assert told.count("may still run") == 1
+    assert f"to go on with them:  obo-bench campaign resume '{world.root}'" in told
+    assert f"cancel '{trial}'" in told
+    shown = obo("campaign", "status", "c", "--runs-root", world.runs).stdout
+    assert f"to go on with them: obo-bench campaign resume '{world.root}'" in shown
 
 
 @pytest.mark.timeout(600)

@@ -14,7 +14,7 @@ from obo_bench.core.redact import Redactor
 from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS
 from obo_bench.launch.campaign.kinds import KINDS
-from obo_bench.launch.campaign.money import allowance, worst_case_usd
+from obo_bench.launch.campaign.money import Spent, allowance, spent_by, worst_case_usd
 from obo_bench.launch.campaign.plan_file import parse_plan
 from obo_bench.launch.campaign.reactions import REACTIONS, Then, conclusion, exit_code_of, reaction_to
 from obo_bench.launch.campaign.resolving import Frame, Step, resolve
@@ -100,14 +100,72 @@ def steps(*ceilings: str) -> list[Step]:
 
 def test_a_step_starts_only_when_its_worst_case_fits_into_the_ceiling() -> None:
     own, open_ended = steps("max_cost_usd = 3", "")
-    spent = {"s9": StepEnd("completed", 0, cost_usd=7.5), "s0": StepEnd("stopped_budget", 8, cost_usd=2.0)}
+    spent = {
+        "s9": spent_by(own, [StepEnd("completed", 0, cost_usd=7.5)]),
+        "s0": spent_by(own, [StepEnd("stopped_budget", 8, cost_usd=2.0)]),
+    }
     assert allowance(own, spent, None).ceiling_usd == 3
     assert allowance(own, spent, 10.5).why_not == ""
     assert "there are 2.5000 left" in allowance(own, spent, 10.0).why_not
+    assert (allowance(own, spent, 10.0).needed_usd, allowance(open_ended, spent, 9.5).needed_usd) == (10.5, None)
     assert allowance(open_ended, spent, 10.0).ceiling_usd == pytest.approx(0.5)
     assert allowance(open_ended, spent, 9.5).why_not
     assert (worst_case_usd([own], None), worst_case_usd([own, open_ended], None)) == (3, None)
     assert worst_case_usd([own, open_ended], 5) == 5
+
+
+DIED_USD_3 = StepEnd(DIED, None, ceiling_usd=3.0)
+SPENT = {
+    "no start": ("run", [], Spent(None, False, 0)),
+    "a known cost": ("run", [StepEnd("completed", 0, cost_usd=2.0, ceiling_usd=5.0)], Spent(2.0, False, 2.0)),
+    "a lower bound": (
+        "run",
+        [StepEnd("completed", 0, cost_usd=2.0, cost_is_lower_bound=True, ceiling_usd=5.0)],
+        Spent(2.0, True, 5.0),
+    ),
+    "a lower bound above its ceiling": (
+        "run",
+        [StepEnd("completed", 0, cost_usd=6.0, cost_is_lower_bound=True, ceiling_usd=5.0)],
+        Spent(6.0, True, 6.0),
+    ),
+    "an unknown cost": ("exec", [StepEnd("completed", 0, ceiling_usd=5.0)], Spent(None, True, 5.0)),
+    "an unknown cost of an older ledger": ("exec", [StepEnd("completed", 0)], Spent(None, True, 4.0)),
+    "a run tells of all its starts": (
+        "run",
+        [DIED_USD_3, StepEnd("completed", 0, cost_usd=2.0)],
+        Spent(2.0, False, 2.0),
+    ),
+    "a launcher tells of one": ("exec", [DIED_USD_3, StepEnd("completed", 0, cost_usd=2.0)], Spent(2.0, True, 5.0)),
+    "a start that was refused": ("run", [DIED_USD_3, StepEnd("refused", 5, cost_usd=0.0)], Spent(None, True, 3.0)),
+    "nothing but refusals": ("exec", [StepEnd("refused", 5, cost_usd=0.0)], Spent(0.0, False, 0.0)),
+    "what cannot cost": ("attest", [StepEnd("completed", 0)], Spent(None, False, 0.0)),
+}
+
+
+@pytest.mark.parametrize("case", SPENT)
+def test_an_unknown_cost_counts_with_what_the_step_was_allowed(case: str) -> None:
+    kind, ends, expected = SPENT[case]
+    ceiling = "" if kind == "attest" else "max_cost_usd = 4\n"
+    text = f'[[steps]]\nid = "s"\nkind = "{kind}"\n{ceiling}options.benchmark = "b"\n'
+    [step] = resolve(parse_plan(Path("c"), text.encode()), Frame("c", Path("/runs"), Path("/d"), {}))[0]
+    assert spent_by(step, ends) == expected
+
+
+def test_at_worst_each_start_of_a_launcher_costs_its_ceiling() -> None:
+    text = '[[steps]]\nid = "s"\nkind = "exec"\nmax_cost_usd = 2\nretries = 2\noptions.benchmark = "b"\n'
+    [step] = resolve(parse_plan(Path("c"), text.encode()), Frame("c", Path("/runs"), Path("/d"), {}))[0]
+    assert worst_case_usd([step], None) == 6
+    begun = {"s": spent_by(step, [StepEnd("interrupted", 130, ceiling_usd=2.0)])}
+    assert "there are 1.0000 left" in allowance(step, begun, 3.0).why_not
+
+
+def test_what_nothing_bounds_lets_nothing_more_start_under_a_ceiling() -> None:
+    own, open_ended = steps("max_cost_usd = 3", "")
+    spent = {"s1": spent_by(open_ended, [StepEnd("completed", 0)])}
+    assert allowance(own, spent, None).why_not == ""
+    refused = allowance(own, spent, 100.0)
+    assert "what step s1 has cost is not known, and no ceiling bounds it" in refused.why_not
+    assert "max_cost_usd of that step" in refused.remedy
 
 
 @pytest.mark.parametrize("by_infrastructure", [True, False])

@@ -65,24 +65,71 @@ def test_a_dry_run_shows_ids_and_worst_cost_and_asks_no_server(world: CampaignWo
     assert "worst case: unbounded" in done.stderr
 
 
+def test_what_a_later_step_asks_for_in_vain_is_refused_before_the_first_one_starts(
+    world: CampaignWorld, serve: Serve
+) -> None:
+    world.url = serve()
+    lost = '[[steps]]\nid = "b"\nkind = "run"\noptions.instance_id = ["nobody__nothing.1"]\n'
+    world.write(ASK + lost)
+    done = world.run()
+    assert (done.status, done.envelope["refusal"]["reason"]) == (5, "campaign_invalid")
+    assert "[[steps]] 'b': options: the benchmark has no instance 'nobody__nothing.1'" in done.stderr
+    assert (world.manifest["extra"]["outcome"], world.story()) == ("refused", [])
+
+
+def test_the_latest_campaign_is_one_that_began(world: CampaignWorld, serve: Serve) -> None:
+    world.url = serve()
+    world.write(ASK)
+    assert world.run().status == 0
+    assert world.run("run", "--run-id", "only-planned", "--dry-run").status == 0
+    assert obo("campaign", "resume", "nosuch", *world.arguments("resume")[3:]).status == 5
+    done = obo("campaign", "status", "--runs-root", world.runs, "--json")
+    assert (done.status, done.envelope["result"]["campaign"]) == (0, "c")
+
+
 def test_a_changed_file_is_refused_and_a_changed_ceiling_is_not(world: CampaignWorld, serve: Serve) -> None:
     world.url = serve()
     world.write(f"[campaign]\nmax_cost_usd = 1.0\n{ASK}")
     assert world.run().status == 0
     world.write(f"[campaign]\nmax_cost_usd = 2.0\n{ASK}")
     assert world.status()["file_changed"]
-    assert world.run("resume").status == 0
+    assert world.run("resume", "--max-cost-usd", "4").status == 0
     assert not world.status()["file_changed"]
+    again = world.run("resume")
+    assert "its ceiling is the 4 USD of an earlier --max-cost-usd, not the file's 2" in again.stderr
     assert len(list((world.root / "earlier").iterdir())) == 1
     world.write(ASK + ASK.replace('"ask"', '"more"'))
     done = world.run()
     assert (done.status, done.envelope["refusal"]["reason"]) == (5, "resume_config_mismatch")
     assert "its steps were ask, now they are ask, more" in done.stderr
     world.file.unlink()
-    assert world.run("resume").status == 0
+    gone = world.run("resume")
+    assert (gone.status, f"its file {world.file} is gone: the copy" in gone.stderr) == (0, True)
     world.file.parent.rmdir()
     done = world.run("resume")
     assert (done.status, done.envelope["refusal"]["reason"]) == (5, "campaign_invalid")
+
+
+def test_a_resume_takes_the_checkout_from_the_record_where_none_is_named(
+    world: CampaignWorld, serve: Serve, tmp_path: Path
+) -> None:
+    world.url = serve()
+    world.script("one.py", "raise SystemExit(9)")
+    world.write(ASK + world.exec_step("one"))
+    assert world.run().status == 1
+    env = {"OUROBOROS_REPO_DIR": "", "OUROBOROS_BENCH_RUNS_ROOT": ""}
+    (tmp_path / "link").symlink_to(world.runs)
+    for named in (["c", "--runs-root", str(world.runs)], ["./link/campaign/c"]):
+        done = obo("campaign", "resume", *named, "--json", cwd=tmp_path, env=env)
+        assert (done.status, done.envelope["outcome"]) == (1, "child_failed"), done.stderr
+        assert done.manifest["source"]["repo_dir"] == str(world.checkout)
+    assert world.started("one.py") == 3
+    bare = obo("campaign", "resume", "c", cwd=tmp_path, env=env)
+    assert (bare.status, "give --runs-root" in bare.stderr) == (2, True)
+    (world.checkout / "dirt").write_text("x")
+    done = obo("campaign", "resume", str(world.root), "--json", cwd=tmp_path, env=env)
+    assert (done.status, done.envelope["refusal"]["reason"]) == (4, "seed_dirty")
+    assert world.manifest["extra"]["outcome"] == "child_failed"
 
 
 def test_what_never_began_cannot_be_resumed(world: CampaignWorld, serve: Serve) -> None:
@@ -180,6 +227,47 @@ def test_it_pauses_at_its_ceiling_and_goes_on_when_that_is_raised(world: Campaig
     assert world.run("resume", "--max-cost-usd", "6").status == 0
     assert (world.started("one.py"), world.started("next.py")) == (1, 1)
     assert world.status()["max_cost_usd"] == 6.0
+
+
+def test_it_pauses_where_unknown_costs_may_have_used_its_ceiling_up(world: CampaignWorld, serve: Serve) -> None:
+    world.url = serve()
+    for name in ("one", "next"):
+        world.script(f"{name}.py", "")
+    own, alone = "max_cost_usd = 5.0", ", no_server = true"
+    steps = [world.exec_step(name, own, options=alone) for name in ("one", "next")]
+    world.write("[campaign]\nmax_cost_usd = 6.0\n" + "".join(steps))
+    done = world.run()
+    assert (done.status, done.manifest["extra"]["outcome"]) == (8, "stopped_budget"), done.stderr
+    assert "there are 1.0000 left (the cost of one is not known" in done.manifest["harness"]["stopped"]
+    assert (world.started("one.py"), world.started("next.py")) == (1, 0)
+    cost = done.manifest["extra"]["cost"]
+    assert (cost["known_usd"], cost["lower_bound"], cost["unknown"]) == (0, True, 1)
+    status = world.status()
+    assert (status["cost_usd"], status["cost_is_lower_bound"], status["unknown_costs"]) == (0, True, 1)
+    assert "cost: >=0.0000 of 6 USD (unknown for 1 step(s))" in done.stderr
+    assert "\n  next: it may cost up to" in done.stderr
+    assert f"next: obo-bench campaign resume '{world.root}' --max-cost-usd 10 --repo-dir" in done.stderr
+    assert done.stderr.count("\nnext: obo-bench ") == 1  # not also the step's own
+    done = world.run("resume", "--max-cost-usd", "10", "--dry-run")
+    assert (done.status, world.manifest["extra"]["outcome"]) == (0, "stopped_budget"), done.stderr
+    assert world.run("resume", "--max-cost-usd", "10").status == 0
+    assert world.run("run", "--dry-run").status == 0
+    assert (world.manifest["extra"]["outcome"], world.status()["outcome"]) == ("completed", "completed")
+    looks = [json.loads(path.read_text()) for path in (world.root / "manifests").iterdir()]
+    assert sorted(look["extra"]["outcome"] for look in looks) == ["dry_run", "dry_run", "stopped_budget"]
+
+
+def test_a_launcher_without_a_ceiling_that_tells_no_cost_counts_with_what_was_left(
+    world: CampaignWorld, serve: Serve
+) -> None:
+    world.url = serve()
+    for name in ("one", "next"):
+        world.script(f"{name}.py", "")
+    steps = [world.exec_step(name, options=", no_server = true") for name in ("one", "next")]
+    world.write("[campaign]\nmax_cost_usd = 6.0\n" + "".join(steps))
+    assert world.run().status == 8
+    done = world.run("resume", "--max-cost-usd", "7")
+    assert done.status == 0, done.stderr
 
 
 def test_an_outage_shorter_than_a_retry_is_got_over(world: CampaignWorld, serve: Serve) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from obo_bench.cli import completion
+from obo_bench.core.ledger import Ledger, Row
+from obo_bench.core.redact import Redactor
 from obo_bench.practice.standin.scenarios import SCENARIOS
 from obo_bench.programbench.solving import endings
 from obo_bench.report.wire_formats import FORMATS
@@ -71,6 +73,17 @@ def test_the_runs_root_of_the_line_counts(runs: dict[str, str], tmp_path: Path) 
     assert asked(f"obo-bench eval --runs-root {tmp_path / 'other'} ", env=runs) == ["gamma"]
 
 
+def test_retry_offers_what_the_named_run_has_ended_with(tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "programbench" / "night"
+    run.mkdir(parents=True)
+    ledger = Ledger(run, "i", Redactor())
+    for status, reason in (("failed", "empty_final_text"), ("completed", "embedded"), ("blocked", "emu")):
+        ledger.append(Row(benchmark="b", instance_id=reason, status=status, reason_code=reason))
+    line = f"obo-bench programbench run --runs-root {tmp_path / 'runs'}"
+    assert asked(f"{line} --run-id night --retry em") == ["empty_final_text", "emu"]
+    assert asked(f"{line} --retry em") == []
+
+
 def test_reasons_scenarios_formats_and_choices_are_completed() -> None:
     assert asked("obo-bench programbench run --retry ca") == ["cancelled_by_operator"]
     assert asked("obo-bench practice --scenario wo") == ["worker-crash"]
@@ -101,7 +114,9 @@ def test_a_completer_that_fails_offers_nothing() -> None:
     assert completion.completer(broken)(None, "x") == []  # type: ignore[arg-type]  # no completer looks at it
 
 
-@pytest.mark.parametrize("line", ["run --instance-id ab", "run --run-id ab", "run --retry ca", "cancel ab"])
+@pytest.mark.parametrize(
+    "line", ["run --instance-id ab", "run --run-id ab", "run --run-id alpha --retry ca", "cancel ab"]
+)
 def test_a_completion_imports_nothing_heavy(line: str, runs: dict[str, str]) -> None:
     script = (
         "import runpy, sys\n"

@@ -1,13 +1,12 @@
 """What a resume does with each ending that the ledger tells: nothing, or a new attempt."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from obo_bench.core.refusals import PreflightRefused
-from obo_bench.programbench.solving.standing import is_only_new_tasks, refuse_dry_run_over_tasks, unmatched_retries
+from obo_bench.programbench.solving.standing import is_only_new_tasks, refuse_dry_run_over_tasks
 from tests.instance_case import IID, Case, instance_case
 
 INFRASTRUCTURE = [
@@ -97,20 +96,6 @@ def test_a_corrupt_submission_is_solved_again(case: Case, skipped_since: bool) -
         case.row("skipped", "skipped_existing_submission", sha256="0" * 64, infrastructure=False)
     case.paths.submission.write_bytes(b"something else")
     assert case.step() == ("solve", 2)
-
-
-def test_a_retry_that_matches_nothing_is_told(case: Case) -> None:
-    case.row("failed", "round_limit", infrastructure=False)
-    told = unmatched_retries([IID, "never__begun.0000002"], replace(case.options, retry=("round_limit", "round_limt")))
-    assert told == ["--retry round_limt: no instance of this run has ended with it; they ended with round_limit"]
-
-
-def test_a_retry_in_a_run_where_nothing_has_ended_is_refused(case: Case) -> None:
-    case.row("not_attempted", "stopped_budget")
-    assert unmatched_retries([IID], case.options) == []
-    with pytest.raises(PreflightRefused, match="--retry round_limit: no instance of run") as raised:
-        unmatched_retries([IID], replace(case.options, retry=("round_limit",)))
-    assert raised.value.reason == "nothing_to_retry"
 
 
 def test_only_new_tasks_are_what_a_spent_budget_forbids(case: Case) -> None:

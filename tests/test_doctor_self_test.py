@@ -1,5 +1,6 @@
 """`doctor --self-test`: the real evaluator must tell a right submission from a wrong one."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ def test_a_right_and_a_wrong_submission_are_told_apart(practice_images: None) ->
     assert (right.id, right.status, wrong.id, wrong.status) == ("self-test-right", "ok", "self-test-wrong", "ok")
     assert "graded pass (all_tests_passed)" in right.finding
     assert "graded fail (tests_failed)" in wrong.finding
+    assert re.search(r"score 0\.\d{3},", wrong.finding)
 
 
 @pytest.mark.docker

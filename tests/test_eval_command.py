@@ -134,6 +134,9 @@ def test_a_run_is_graded_over_all_that_it_was_asked_for_and_its_ledger_tells_the
     assert [last[iid].official_eval_status for iid in (INSTANCE, OTHER, NEVER)] == ["pass", "ungraded", "not_run"]
     assert last[INSTANCE].details["protection"] == "os"
     assert (root / "run_manifest.json").read_text(encoding="utf-8") == '{"command": "programbench run"}'
+    quiet = obo("eval", root, "-q", env=world(tmp_path, root))
+    ended = "programbench eval: official_eval_error (exit status 6): grades: 1 pass, 2 ungraded\n"
+    assert (quiet.status, quiet.stderr) == (6, ended)
 
 
 def test_another_image_than_the_solves_is_told_loudly(tmp_path: Path) -> None:

@@ -53,6 +53,20 @@ def test_without_ids_the_denominator_is_unknown_and_rows_alone_are_counted(world
     assert found.rows == []
 
 
+def test_a_row_with_loose_words_is_told_and_no_result_is_lost(world: ExecWorld) -> None:
+    row = {"instance_id": "t1", "status": "completed", "reason_code": "two words"}
+    loose = {**row, "instance_id": "t2", "reason_code": "x", "submission_sha256": "zz"}
+    script = "".join(f"echo '{json.dumps(each)}' >> \"$OBO_BENCH_LEDGER\"; " for each in (row, loose))
+    found = world.run(shell(script + "echo '{nonsense}' >> \"$OBO_BENCH_LEDGER\""), *IDS)
+    assert (found.report["rows_taken"], found.report["rows_bad"]) == (2, 1)
+    assert [each.reason_code for each in found.rows] == ["two words", "x"]
+    told = " ".join(found.report["problems"])
+    assert "line 1 of the launcher's ledger: reason_code: 'two words' is not one word" in told
+    assert "line 2 of the launcher's ledger: submission_sha256: 'zz' is no SHA-256" in told
+    assert "line 3 of the launcher's ledger is no row of this run: it is no JSON: Expecting property name" in told
+    assert "at column 2" in told
+
+
 def test_ids_that_nothing_was_heard_of_get_no_row_where_no_rows_are_expected(world: ExecWorld) -> None:
     assert world.run(launcher("exit", "0"), *IDS).rows == []
 
@@ -202,3 +216,7 @@ def test_the_launcher_of_the_document_does_what_it_says(world: ExecWorld, tmp_pa
     assert (found.extra["completed_count"], found.extra["failed_count"]) == (1, 1)
     assert found.extra["cost"]["known_usd"] == 0.25
     assert found.report["problems"] == []
+    world.run_id = "without"
+    nothing = world.run(["./launcher"], env={"PATH": path, "PYTHONPATH": str(DOCUMENT.parents[1])})
+    assert (nothing.status != 0, nothing.extra["outcome"]) == (True, "child_failed")
+    assert b"name tasks with --task-id" in nothing.log

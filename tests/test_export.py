@@ -177,6 +177,8 @@ def test_console_answer_and_file_have_the_same_numbers(run: Path, tmp_path: Path
         assert f"{CMATRIX}: corrupt: its sha256 is" in done.stderr
         assert done.manifest["harness"]["export"] == totals
     assert (totals["copied"], totals["skipped"], totals["corrupt"]) == (0, 1, 1)
+    quiet = obo("export", *places, "--instance-ids", f"{ZOXIDE},{CMATRIX}", "-q")
+    assert quiet.stderr == f"programbench export: instances_failed (exit status 1): {told} of 2 requested\n"
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,9 @@ from obo_bench.core.files import (
     write_json,
 )
 from obo_bench.core.host_load import HostLoad
+from obo_bench.core.ids_file import read_ids
+from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.why import why
 
 
 def mode(path: Path) -> int:
@@ -135,3 +138,34 @@ def test_a_document_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     assert read_json_object(tmp_path / "huge") is None
     with pytest.raises(UnreadableDocument, match="larger than"):
         read_document(HostLoad, tmp_path / "huge")
+
+
+def raised(call: Callable[[], object]) -> Exception:
+    with pytest.raises((OSError, ValueError, RecursionError)) as found:
+        call()
+    return found.value
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: Path("/nowhere/x").read_bytes(), "No such file or directory"),
+        (lambda: json.loads("{nonsense}"), "Expecting property name enclosed in double quotes at column 2"),
+        (lambda: json.loads('{"a'), "Unterminated string starting at column 2"),
+        (lambda: json.loads('{\n"a": 1\n'), "Expecting ',' delimiter at line 3, column 1"),
+        (lambda: json.loads("[" * 100_000), "it is nested too deeply"),
+        (b"ab\xff".decode, "it is not UTF-8 text: invalid start byte at byte 2"),
+        (lambda: int("words"), "invalid literal for int() with base 10: 'words'"),
+    ],
+)
+def test_why_repeats_no_path_and_shows_nothing_of_python(call: Callable[[], object], told: str) -> None:
+    assert why(raised(call)) == told
+
+
+def test_a_file_of_ids_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(PreflightRefused) as refused:
+        read_ids(tmp_path / "ids.txt")
+    refused.value.settle()
+    assert (
+        refused.value.message == f"--ids-file {str(tmp_path / 'ids.txt')!r} cannot be read: No such file or directory"
+    )

@@ -130,6 +130,34 @@ def test_a_task_that_the_run_was_not_asked_for_makes_it_inconclusive(
     assert world.result()["tasks"][4]["verdict"] == "not_requested"
 
 
+def test_with_q_the_reasons_are_all_that_is_told(tmp_path: Path, world: GateWorld, tasks: list[str]) -> None:
+    too_few = world.gate("-q", *tasks[:2], *reference(tmp_path, 0, 0, 0, 0))
+    assert too_few.stderr == (
+        "programbench gate: gate_inconclusive (exit status 6): INCONCLUSIVE; "
+        "too_few_pairs: 4 pair(s) with the reference, demanded 20\n"
+    )
+    below = world.gate("-q", *tasks, *reference(tmp_path, 1, 1, 1, 1))
+    assert below.stderr.startswith("programbench gate: gate_no_go (exit status 1): NO-GO; below_reference: ")
+    assert below.stderr.count("\n") == 1
+    assert world.gate("-q", *tasks, *reference(tmp_path, 0, 0, 0, 0)).stderr == ""
+
+
+def test_what_gives_a_missing_score_is_told_by_what_is_missing(
+    tmp_path: Path, world: GateWorld, tasks: list[str]
+) -> None:
+    world.unsubmitted(FOUR[3], account("failed", "provider_unavailable", infrastructure=True))
+    world.write()
+    ids_file(tmp_path / "tasks.txt", IDS[:5])
+    done = world.gate(*tasks, *reference(tmp_path, 0, 0, 0, 0))
+    without, few = world.result()["reasons"]
+    assert without["remedy"] == (
+        "solve the listed tasks in a run of their own (`run --ids-file`), resume the run (its command with the same "
+        f"--run-id), grade it with `obo-bench eval {world.root}`, then repeat the gate"
+    )
+    assert "--min-pairs" in few["remedy"]
+    assert f"what to do: {without['remedy']}" in done.stderr
+
+
 def test_twenty_pairs_are_demanded_unless_told_otherwise(tmp_path: Path, world: GateWorld, tasks: list[str]) -> None:
     done = world.gate(*tasks[:2], *reference(tmp_path, 0, 0, 0, 0), run=obo)
     assert (done.status, done.manifest["extra"]["outcome"]) == (6, "gate_inconclusive")
@@ -178,6 +206,8 @@ def test_a_host_that_was_overloaded_during_the_evaluation_makes_it_inconclusive(
         "first": load, "second": 0.5
     }  # fmt: skip
     assert found["at_gate"]["cores"] > 0
+    again = f"`obo-bench eval {world.root} --force`, then repeat the gate"
+    assert [again in reason["remedy"] for reason in world.result()["reasons"]] == ([True] if status else [])
 
 
 def test_an_evaluation_that_recorded_nothing_of_the_host_is_unknown(
@@ -253,7 +283,8 @@ def test_what_a_reader_should_know_besides_is_told(tmp_path: Path, world: GateWo
 def test_the_answer_of_a_shell_is_the_verdict_and_the_path(tmp_path: Path, world: GateWorld, tasks: list[str]) -> None:
     done = obo("programbench", "gate", "--run", world.root, *tasks, *reference(tmp_path, 1, 1, 1, 1), "--quiet")
     assert done.stdout == f"NO-GO {world.root / 'gate' / 'gate_result.json'}\n"
-    assert done.stderr == ""
+    (why,) = done.stderr.splitlines()
+    assert "below_reference: the run's mean is below" in why
 
 
 def test_a_run_is_found_by_its_id(tmp_path: Path, tasks: list[str]) -> None:

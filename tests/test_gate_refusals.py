@@ -85,6 +85,33 @@ def test_a_run_or_reference_that_a_process_is_at_work_on_is_refused(
         lock.release()
 
 
+def test_what_is_not_there_is_called_what_it_can_only_be(tmp_path: Path, world: GateWorld, tasks: list[str]) -> None:
+    for named, what in (
+        ("none.json", "file or directory"),
+        ("./none", "file or directory"),
+        ("none", "directory or run"),
+    ):
+        done = world.gate(*tasks, "--reference", named)
+        assert refused(done) == (5, "scores_unreadable")
+        assert f"{what}\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "nowhere"),
+        (["--tasks", "t", "--draw", "--seed", "7"], "more than once (--tasks, --draw)"),
+        (["--tasks", "t", "--smoke-ids-file", "s"], "more than once (--tasks, --smoke-ids-file)"),
+        (["--smoke-ids-file", "s"], "by half (--smoke-ids-file alone)"),
+        (["--unseen-ids-file", "u"], "by half (--unseen-ids-file alone)"),
+    ],
+)
+def test_what_is_wrong_with_the_naming_of_tasks_is_told(tmp_path: Path, arguments: list[str], said: str) -> None:
+    done = in_process("programbench", "gate", "--run", tmp_path / "r", "--reference", "x", *arguments)
+    assert done.status == 2
+    assert f"which tasks are compared is said {said}: give one of --tasks FILE" in done.stderr
+
+
 def test_a_run_is_no_reference_of_itself(world: GateWorld, tasks: list[str]) -> None:
     done = world.gate(*tasks, "--reference", world.root)
     assert refused(done) == (5, "scores_unreadable")

@@ -34,6 +34,13 @@ def refusal(path: Path, reason: str = "ids_file_unreadable") -> str:
     return caught.value.message
 
 
+def test_a_draw_from_too_few_tasks_says_how_to_do_without() -> None:
+    with pytest.raises(PreflightRefused, match=r"has 1 task\(s\) to draw 10 smoke tasks from") as caught:
+        draw_tasks([instance for instance in ALL if instance.instance_id in EASY - {FIXTURE}][:1], 7)
+    caught.value.settle()
+    assert "gate --tasks FILE" in caught.value.remedy
+
+
 def test_the_draw_is_the_order_of_sha_256() -> None:
     drawn = draw_tasks(ALL, 7)
     ranks = {iid: hashlib.sha256(f"7\nsmoke\n{iid}".encode()).hexdigest() for iid in EASY - {FIXTURE}}

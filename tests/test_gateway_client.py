@@ -284,3 +284,19 @@ def test_a_checkpoint_that_is_no_checkpoint_is_not_none(tmp_path: Path) -> None:
         file.read()
     assert file.write(TaskCheckpoint(task_id="t")).ts_unix > 0
     assert file.read() is not None
+
+
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        ("2026-11-29T15:45:02.119426+00:00", True),
+        ("2026-11-29T15:45:02.119426", False),
+        ("2026-11-29", False),
+        ("soon", False),
+        (17, False),
+        (None, False),
+    ],
+)
+def test_the_time_of_a_record_is_known_only_with_its_zone(told: object, known: bool) -> None:
+    changed = TaskRecord.model_validate({"task_id": "t", "ts": told}).changed_unix
+    assert changed == (1795967102.119426 if known else None)

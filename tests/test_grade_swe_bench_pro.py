@@ -14,6 +14,7 @@ from obo_bench.launch.swe_bench_pro.assessment import judge
 from obo_bench.launch.swe_bench_pro.grade_summary import InstanceVerdict, figures
 from obo_bench.launch.swe_bench_pro.official_output import OfficialOutput
 from obo_bench.launch.swe_bench_pro.raw_sample import RequiredTests
+from obo_bench.report.document.build import build_report
 from tests.answer_check import validator
 from tests.conftest import obo
 from tests.pro_results import ProResults, three_states
@@ -65,6 +66,22 @@ def test_the_record_tells_the_same(tmp_path: Path) -> None:
         ("fails", "fail", "required_tests_not_passed"),
         ("stranger", "ungraded", "instance_not_in_dataset"),
     ]
+
+
+def test_its_report_tells_verdicts_and_headline_and_nothing_of_a_server(tmp_path: Path) -> None:
+    tree = three_states(tmp_path)
+    tree.write()
+    tree.grade("--run-id", "r")
+    report = build_report(tmp_path / "runs" / "grade" / "r")
+    assert report.grades is not None
+    assert (report.grades.passed, report.grades.failed, report.grades.ungraded) == (1, 1, 5)
+    assert [instance.verdict for instance in report.instances] == ["pass", "fail", *["ungraded"] * 5]
+    headline = {fact.name: fact.value for fact in report.asked}["Official evaluation"]
+    assert headline == "1 of 7 submitted pass: raw pass@1 14.29 %"
+    assert [finding.name for finding in report.findings[:2]] == ["Server and checkout", "Ledger"]
+    assert report.ending.remedy == "mend what the failures below name, then grade again"
+    assert not [failure for failure in report.failures if "server" in failure.remedy or "resume" in failure.remedy]
+    assert (report.money.known_usd, report.money.unknown_attempts) == (0, 0)
 
 
 @pytest.mark.parametrize(("status", "verdict"), [("PASSED", "pass"), ("FAILED", "fail")])

@@ -44,7 +44,10 @@ def test_the_official_patches_are_taken_as_they_are(tree: ProResults) -> None:
     ("content", "words"),
     [
         (b"", "there is no prediction in it"),
-        (b'{"instance_id": "i", "model_patch": "x"}\n{"instance_id', "line 2 is not JSON"),
+        (
+            b'{"instance_id": "i", "model_patch": "x"}\n{"instance_id',
+            "line 2 is not JSON: Unterminated string starting at column 2",
+        ),
         (b"[" * 100_000, "is not JSON"),
         (b'{"instance_id": "i", "model_patch": "\xff"}', "not UTF-8"),
         (b'[["i"]]', "entry 1 is not a JSON object"),
@@ -211,6 +214,27 @@ def test_an_output_that_is_older_than_the_predictions_is_told(tree: ProResults) 
     done = tree.grade()
     assert "older than the predictions" in done.stderr
     assert tree.document()["verdicts"][0]["older_than_predictions"] is True
+
+
+def test_a_directory_for_a_file_and_a_file_for_a_directory_are_called_so(tree: ProResults) -> None:
+    tree.write()
+    refused(tree.grade("--predictions", tree.root), "predictions_unreadable", "regular file")
+    refused(tree.grade("--raw-sample", tree.root), "raw_sample_unreadable", "regular file")
+    for file in ("predictions.jsonl", "raw_sample.jsonl"):
+        refused(tree.grade("--output-dir", tree.root / file), "official_results_unreadable", "Not a directory")
+
+
+def test_the_output_that_was_looked_for_is_named(tree: ProResults) -> None:
+    tree.place("i").unlink()
+    assert tree.graded()["i"]["detail"] == f"there is no i/{tree.place('i').name} in the output directory"
+
+
+def test_with_q_the_counts_are_all_that_is_told(tree: ProResults) -> None:
+    tree.write()
+    assert tree.grade("-q").stderr == ""
+    tree.place("i").unlink()
+    ended = "grade swe-bench-pro: official_eval_error (exit status 6): grades: 1 ungraded\n"
+    assert tree.grade("-q").stderr == ended
 
 
 def test_results_that_are_not_there_are_refused(tree: ProResults) -> None:

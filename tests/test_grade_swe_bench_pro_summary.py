@@ -196,6 +196,36 @@ def test_a_stale_or_edited_summary_is_refused(tree: ProResults, spoil: Callable[
     not_fresh(tree.verify(), words)
 
 
+def test_what_is_no_summary_is_told_by_its_fields_and_without_the_librarys_words(tree: ProResults) -> None:
+    tree.grade()
+    for document, words in (
+        ({"submitted": 2, "verdicts": [{"instance_id": 3}]}, "pass: Field required"),
+        ({**tree.document(), "ungraded": -1}, "no grade summary: ungraded: Input should be greater than or equal to 0"),
+        ({**tree.document(), "verdicts": [7]}, "no grade summary: verdicts[0]: Input should be"),
+    ):
+        tree.summary.write_text(json.dumps(document))
+        told = tree.verify().stderr
+        assert words in told
+        assert "pydantic" not in told
+        assert "ProGradeSummary" not in told
+    tree.summary.unlink()
+    not_fresh(tree.verify(), "must not be used: it cannot be read: No such file or directory")
+    assert "Errno" not in tree.verify().stderr
+
+
+def test_words_of_another_version_for_the_same_reason_are_as_good(tree: ProResults) -> None:
+    done = tree.grade()
+    document = tree.document()
+    for verdict in document["verdicts"]:
+        verdict["detail"] = "in other words"
+    write_json(tree.summary, document)
+    manifest = json.loads(manifest_of(tree).read_bytes())
+    manifest["extra"]["grades"]["sha256"] = sha256_file(tree.summary)
+    write_json(manifest_of(tree), manifest)
+    assert done.status == 6
+    assert tree.verify().status == 0
+
+
 def test_a_summary_of_other_results_is_refused(tree: ProResults, tmp_path: Path) -> None:
     tree.grade()
     other = three_states(tmp_path / "other")
@@ -244,6 +274,12 @@ def test_what_is_graded_is_never_overwritten(tree: ProResults) -> None:
         assert done.envelope["refusal"]["reason"] == "output_not_confined"
     done = tree.grade("--summary", tree.root / "nowhere" / "s.json")
     assert done.envelope["refusal"]["reason"] == "output_unwritable"
+
+
+def test_a_directory_in_the_place_of_the_summary_is_called_one(tree: ProResults) -> None:
+    done = tree.grade("--summary", tree.root)
+    assert done.envelope["refusal"]["reason"] == "output_unwritable"
+    assert "it is a directory" in done.stderr
 
 
 def test_a_library_gets_a_typed_refusal(tmp_path: Path) -> None:

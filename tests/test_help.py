@@ -2,13 +2,16 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 import typer
 
+import obo_bench
 from obo_bench.cli import variables
 from obo_bench.cli.panels import PANELS, panel_of
 from obo_bench.cli.parsing import is_flag
+from obo_bench.core.refusals import ExitCode
 from tests.conftest import obo
 from tests.help_pages import WIDTH, command_of, every_name, example, page, parsed
 
@@ -99,3 +102,33 @@ def test_an_overview_is_grouped_by_what_an_operator_does_with_one_line_a_command
     for each in command_of(name).commands:
         [line] = [line for line in text.splitlines() if line.startswith(f"  {each} ")]
         assert line.endswith("."), line
+
+
+ENDS_IN = {
+    "programbench run": "programbench/run.py",
+    "programbench export": "programbench/exporting/export.py",
+    "programbench prepare": "programbench/preparing/prepare.py",
+    "programbench eval": "programbench/evaluating/evaluate.py",
+    "programbench gate": "programbench/gating/gate.py",
+    "programbench gc": "cli/gc.py",
+    "programbench cancel": "cli/cancel.py",
+    "attest": "cli/attest.py",
+    "doctor": "cli/doctor.py",
+    "exec": "launch/executing/verdict.py",
+    "grade swe-bench-pro": "launch/swe_bench_pro/grade.py",
+    "campaign run": "launch/campaign/reactions.py",
+    "campaign resume": "launch/campaign/reactions.py",
+}
+"""Where the endings of a command are that no gate decides."""
+
+
+@pytest.mark.parametrize("name", ENDS_IN)
+def test_help_tells_every_status_that_a_command_ends_with(name: str) -> None:
+    """Refusals are told as a range; a launcher's own 0 and a crash need no word."""
+    source = (Path(obo_bench.__file__).parent / ENDS_IN[name]).read_text(encoding="utf-8")
+    ended = {ExitCode[code] for code in re.findall(r"ExitCode\.([A-Z]+)", source)} - {ExitCode.OK, ExitCode.CRASHED}
+    epilog = str(command_of(name).epilog)
+    ranges = [range(int(first), int(last) + 1) for first, last in re.findall(r"(\d)-(\d)", epilog)]
+    told = {int(status) for status in re.findall(r"\d+", epilog)}.union(*ranges)
+    assert ended
+    assert ended <= told

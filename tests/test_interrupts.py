@@ -228,4 +228,9 @@ def test_many_tasks_are_counted_and_some_are_named() -> None:
     assert "30 task(s)" in text
     assert "and 10 more" in text
     assert "cancel '/runs/a b'" in text
+    of_steps = [{**task, "run_root": "/runs/c.trial"} for task in tasks]
+    campaign = {**manifest, "command": "campaign run", "extra": {"still_running": of_steps}}
+    text = how_to_go_on(campaign, ["campaign", "run", "c.toml", "--repo-dir", "/o", "--max-cost-usd", "3"])
+    assert "obo-bench campaign resume '/runs/a b' --repo-dir /o\n" in text
+    assert "programbench cancel /runs/c.trial" in text
     assert how_to_go_on({**manifest, "extra": {"still_running": []}}, []) == how_to_go_on(None, []) == ""

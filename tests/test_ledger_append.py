@@ -13,6 +13,7 @@ from obo_bench.core.ledger_check import ledger_notices
 from obo_bench.core.manifest import RunManifest
 from tests.conftest import Done, obo
 
+SHA = "ab" * 32
 ROW = ("--instance-id", "t1", "--status", "completed", "--reason", "solved")
 
 
@@ -39,7 +40,7 @@ def test_a_row_is_on_disk_and_its_number_is_told(tmp_path: Path) -> None:
         "0.5",
         "--prediction-written",
         "--submission-sha256",
-        "ab",
+        SHA,
         "--attempt",
         "2",
     )
@@ -48,7 +49,7 @@ def test_a_row_is_on_disk_and_its_number_is_told(tmp_path: Path) -> None:
     assert (told["seq"], told["row"]["instance_id"]) == (2, "t1")
     first, second = read_rows(root / "result_index.jsonl")
     assert (first.details, first.cost, first.prediction_written) == ({"a": "b=c"}, {"usd": 0.5}, True)
-    assert (first.benchmark, first.invocation, first.attempt, first.submission_sha256) == ("demo", "i", 2, "ab")
+    assert (first.benchmark, first.invocation, first.attempt, first.submission_sha256) == ("demo", "i", 2, SHA)
     assert second.seq == 2
 
 
@@ -92,6 +93,8 @@ def test_a_whole_row_can_be_handed_in_as_json(tmp_path: Path) -> None:
     "text",
     ["", "[]", "{", '{"instance_id": "t1"}', '{"instance_id": "t1", "status": "fine", "reason_code": "x"}',
      '{"instance_id": "", "status": "failed", "reason_code": "x"}',
+     '{"instance_id": "t1", "status": "failed", "reason_code": "two words"}',
+     '{"instance_id": "t1", "status": "failed", "reason_code": "x", "submission_sha256": "zz"}',
      '{"instance_id": "t1", "status": "failed", "reason_code": "x", "cost": 5}', "\udcff"],
 )  # fmt: skip
 def test_what_is_no_row_is_refused_and_nothing_is_written(tmp_path: Path, text: str) -> None:
@@ -135,6 +138,24 @@ def test_only_runs_of_launchers_take_rows(
 def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
     done = append(tmp_path, *ROW)
     assert (done.status, "run_not_found" in done.stderr) == (5, True)
+    remedy = done.stderr.partition("what to do: ")[2]
+    assert remedy.startswith("give --run the directory of the run, the one with its run_manifest.json: ")
+    assert "--runs-root" not in remedy
+
+
+def test_the_answer_says_of_which_run_it_is(tmp_path: Path) -> None:
+    root = run_root(tmp_path / "r")
+    told = append(root, *ROW, "--json").envelope
+    assert (told["run_root"], told["manifest"]) == (str(root), str(root / "run_manifest.json"))
+    refused = append(run_root(tmp_path / "other", requested_task_ids=["t2"]), *ROW, "--json").envelope
+    assert (refused["run_root"], refused["refusal"]["reason"]) == (str(tmp_path / "other"), "ledger_row_invalid")
+    nowhere = append(tmp_path, *ROW, "--json").envelope
+    assert (nowhere["run_root"], nowhere["manifest"]) == (None, None)
+
+
+def test_a_row_that_cannot_be_read_names_its_file_once(tmp_path: Path) -> None:
+    done = append(run_root(tmp_path / "r"), "--json-row", tmp_path / "row.json")
+    assert f"--json-row {str(tmp_path / 'row.json')!r} cannot be read: No such file or directory\n" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -143,6 +164,8 @@ def test_a_directory_that_is_no_run_is_refused(tmp_path: Path) -> None:
         (ROW[:4], "--reason"),
         ((*ROW[:2], "--status", "", "--reason", "x"), "--status"),
         ((*ROW, "--detail", "novalue"), "'novalue'"),
+        ((*ROW[:4], "--reason", "two words"), "--reason 'two words' is not one word"),
+        ((*ROW, "--submission-sha256", "zz"), "--submission-sha256 'zz' is no SHA-256"),
         ((*ROW, "--cost-usd", "inf"), "--cost-usd"),
         ((*ROW, "--json-row", "x"), "--json-row"),
     ],

@@ -202,6 +202,17 @@ def test_a_stamp_that_names_no_commit(repo: Path, content: bytes | None) -> None
     assert reason(repo) is None
 
 
+def test_a_stamp_that_is_not_there_is_told_from_one_that_is_none(repo: Path) -> None:
+    place = repo / ".git" / STAMP_NAME
+    missing = report(repo, require_stamp=True).objection
+    place.write_text("HEAD\n")
+    wrong = report(repo, require_stamp=True).objection
+    assert missing is not None
+    assert wrong is not None
+    assert missing.message == f"there is no {str(place)!r}"
+    assert wrong.message == f"{str(place)!r} does not hold the whole name of a commit"
+
+
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
 def test_a_stamp_that_is_no_file_is_never_waited_for(repo: Path, make: Callable[[Path], None]) -> None:
     make(repo / ".git" / STAMP_NAME)

@@ -1,5 +1,6 @@
 """The hint after a command is a command line: it parses as typed, names what was given, and is run where cheap."""
 
+import ast
 import json
 import shlex
 import subprocess
@@ -12,14 +13,17 @@ import pytest
 
 from obo_bench.cli import next_step, variables
 from obo_bench.cli.next_step import ADMISSION, ADMISSION_FLAGS, after
+from obo_bench.cli.placed import PLACES, placed
 from tests.conftest import Done, obo
-from tests.help_pages import command_of, parsed
+from tests.help_pages import command_of, every_name, parsed
+from tests.status_case import RecordedCase
 
 ROOT = "/runs of mine/programbench/trial one"
 PRACTICE = ["practice__wordtally.0000001"]
 REAL = ["abishekvashok__cmatrix.5c082c6"]
 TYPED = ["attest", "--repo-dir", "/a b/ouroboros", "--require-ready", "--runs-root=/r r", "--json", "--require-stamp"]
 ADMITTED = ["--repo-dir", "/a b/ouroboros", "--runs-root=/r r", "--require-stamp"]
+ASKS_STAMP = ["attest", "--repo-dir", "/a b", "--require-stamp"]
 RUN = ["programbench", "run", "--repo-dir", "/a b", "--slice", "3", "--dry-run"]
 
 
@@ -37,8 +41,21 @@ def manifest(command: str, status: int, *, ids: list[str] = REAL, root: str = RO
     }
 
 
+def ended_campaign(status: int, needed_usd: float | None = None, kind: str = "") -> dict[str, Any]:
+    document = manifest("campaign resume", status)
+    failed = {"failed_step": {"id": "s", "kind": kind, "run_root": f"{ROOT}/gate"}} if kind else {}
+    document["harness"] |= {"needed_usd": needed_usd, **failed}
+    return document
+
+
 def refused(command: str, reason: str) -> dict[str, Any]:
     return manifest(command, 5, refusal={"reason": reason})
+
+
+def stopped_launcher(reason: str) -> dict[str, Any]:
+    document = manifest("exec", 7, refusal={"reason": reason})
+    document["extra"]["outcome"] = "stopped_provenance"
+    return document
 
 
 @pytest.mark.parametrize(
@@ -64,6 +81,14 @@ def refused(command: str, reason: str) -> dict[str, Any]:
                 *("--slice", "3", "--dry-run"),
             ],
         ),
+        (refused("exec", "stamp_absent"), RUN, ASKS_STAMP),
+        (refused("programbench run", "stamp_absent"), [*RUN, "--require-stamp"], ASKS_STAMP),
+        (refused("attest", "stamp_absent"), TYPED, []),
+        (
+            refused("exec", "seed_is_not_a_git_directory"),
+            RUN,
+            ["attest", "--repo-dir", "/a b", "--require-git-directory"],
+        ),
         (
             refused("attest", "seed_dirty"),
             TYPED,
@@ -82,9 +107,23 @@ def refused(command: str, reason: str) -> dict[str, Any]:
         (manifest("programbench export", 0, leaderboard=True), [], []),
         (manifest("programbench gate", 1), [], ["programbench", "report", ROOT]),
         (manifest("programbench gate", 6), [], ["programbench", "status", ROOT]),
+        (manifest("exec", 0), [], ["programbench", "status", ROOT]),
+        (manifest("exec", 143, outcome="interrupted"), [], ["programbench", "status", ROOT]),
+        (stopped_launcher("runtime_skew"), ["exec", "--repo-dir", "/a b"], ["programbench", "status", ROOT]),
+        (refused("exec", "runtime_skew"), ["exec", "--repo-dir", "/a b"], ["doctor", "--repo-dir", "/a b"]),
+        (refused("exec", "launcher_not_startable"), ["exec", "--repo-dir", "/a b"], []),
         (manifest("campaign run", 0), [], []),
         (manifest("campaign run", 0, dry_run=True), ["campaign", "run", "f", "--dry-run"], ["campaign", "run", "f"]),
-        (manifest("campaign run", 8), [], ["campaign", "status", ROOT]),
+        (manifest("campaign run", 8), TYPED, []),
+        (
+            ended_campaign(8, needed_usd=12.5),
+            TYPED,
+            ["campaign", "resume", ROOT, "--max-cost-usd", "12.5", *ADMITTED],
+        ),
+        (ended_campaign(1, kind="run"), [], ["programbench", "status", f"{ROOT}/gate"]),
+        (ended_campaign(1, kind="gate"), [], ["programbench", "report", ROOT]),
+        (ended_campaign(4, kind="attest"), TYPED, []),
+        (manifest("campaign run", 1), TYPED, []),
         (manifest("campaign resume", 143), TYPED, ["campaign", "resume", ROOT, *ADMITTED]),
         (
             {**manifest("grade swe-bench-pro", 6), "output_paths": {"grade_summary": "/out put/grade_summary.json"}},
@@ -127,12 +166,56 @@ def test_what_a_campaign_leaves_out_are_options_of_a_run() -> None:
     assert {flag.replace("--no-", "--") for flag in next_step.SELECTION_FLAGS} <= known
 
 
+def test_every_option_that_names_a_place_is_known_as_one() -> None:
+    found = {
+        parameter.opts[0]
+        for name in every_name()
+        if name
+        for parameter in command_of(name).params
+        if "<path" in (getattr(parameter, "metavar", None) or "")
+    }
+    # An artifact belongs to the workspace, a row may come from standard input, and no hint has it.
+    assert found - {"--protected-path", "--json-row"} == PLACES
+
+
+def test_a_hint_names_every_place_from_the_root_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = [
+        "obo-bench",
+        "doctor",
+        "--repo-dir",
+        "./nothing",
+        "--settings-path=nope.json",
+        "--expect",
+        "x",
+        "--",
+        "--run",
+        "y",
+    ]
+    assert placed(line) == [
+        *("obo-bench", "doctor", "--repo-dir", f"{tmp_path}/nothing", f"--settings-path={tmp_path}/nope.json"),
+        *("--expect", "x", "--", "--run", "y"),
+    ]
+    found = obo("doctor", "--repo-dir", "./nothing", "--settings-path", "nope.json")
+    assert shlex.split(hint(found))[2:] == [
+        "--repo-dir",
+        f"{tmp_path}/nothing",
+        "--settings-path",
+        f"{tmp_path}/nope.json",
+    ]
+    rehearsed = manifest("campaign run", 0, dry_run=True)
+    rehearsed["harness"]["file"] = f"{tmp_path}/f.toml"
+    assert after(rehearsed, ["campaign", "run", "f.toml", "--dry-run"])[3:] == [f"{tmp_path}/f.toml"]
+
+
 def hint(done: Done) -> str:
     """Return the command line of the last hint."""
     told = [line for line in done.stderr.splitlines() if line.startswith("next: ")]
     assert told, done.stderr
     assert "next: " not in done.stdout
-    return told[-1][told[-1].index("obo-bench ") :]
+    line = told[-1].removeprefix("next: ")
+    assert parsed(line), "not a command alone"
+    return line
 
 
 def typed(line: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
@@ -155,6 +238,40 @@ def test_hints_of_settings_work_as_they_are_typed(tmp_path: Path) -> None:
 def test_the_hint_of_gate_tasks_parses_and_is_not_in_the_answer() -> None:
     done = obo("programbench", "gate-tasks", "--seed", "7", "--json")
     assert parsed(hint(done)) == "programbench run"
+
+
+def test_nothing_but_a_command_line_is_ever_called_next() -> None:
+    """Only these two places begin a line so, and both end it with a joined command line."""
+    package = Path(next_step.__file__).parents[1]
+    literals = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("next: ")
+    }
+    assert literals == {"cli/next_step.py", "cli/status_text.py"}
+
+
+def test_what_has_to_be_done_before_is_on_a_line_of_its_own(tmp_path: Path) -> None:
+    file, root = tmp_path / "settings.json", RecordedCase(tmp_path / "runs").root
+    hints = {
+        "restart the server": obo("programbench", "settings", "--into", file, "--write"),
+        "do what is told above": obo("doctor", "--repo-dir", tmp_path / "none", "--runs-root", tmp_path),
+        "open the page in a browser": obo("programbench", "report", root),
+        f"keep the list in {Path.cwd()}/tasks.txt": obo("programbench", "gate-tasks", "--seed", "7"),
+    }
+    for first, done in hints.items():
+        lines = done.stderr.splitlines()
+        assert lines[-2] == f"first: {first}"
+        assert lines[-1] == f"next: {hint(done)}"
+
+
+def test_a_list_that_goes_to_a_file_is_named_by_it(tmp_path: Path) -> None:
+    program = f"{shlex.quote(sys.executable)} -m obo_bench"
+    done = typed(f"{program} programbench gate-tasks --seed 7 > 'a list'", tmp_path)
+    line = hint(Done(0, "", done.stderr.decode()))
+    assert shlex.split(line)[4] == str(tmp_path / "a list")
+    assert "first: " not in done.stderr.decode()
 
 
 def test_attest_and_doctor_lead_to_each_other(checkout: Path, serve: Callable[..., str], tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,43 @@ def test_the_server_alone(tmp_path: Path, signum: int) -> None:
             assert client.state().ready
         server.send_signal(signum)
         assert server.wait(timeout=30) == 0
+
+
+@contextmanager
+def served(directory: Path) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """`practice gateway` as a script starts it: its address is the one line on stdout."""
+    argv = [sys.executable, "-m", "obo_bench", "practice", "gateway", "--directory", str(directory), "--port", "0"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            yield server, server.stdout.readline()
+        finally:
+            server.kill()
+
+
+def test_a_script_reads_the_address_from_stdout(tmp_path: Path) -> None:
+    with served(tmp_path) as (server, line):
+        with GatewayClient(line.removesuffix("\n")) as client:
+            assert client.state().ready
+        server.send_signal(signal.SIGTERM)
+        more, told = server.communicate(timeout=30)
+    assert (more, told.splitlines()[0]) == ("", line.strip())
+
+
+@pytest.mark.parametrize("command", [("practice",), ("practice", "gateway", "--port", "0")])
+def test_a_directory_has_one_server_at_a_time(command: tuple[str, ...], tmp_path: Path) -> None:
+    with served(tmp_path) as (server, line):
+        before = (tmp_path / "data" / "state" / "server_port").read_bytes()
+        second = obo(*command, "--directory", tmp_path)
+        assert (second.status, second.stdout) == (5, "")
+        for said in ("practice_setup_failed", str(tmp_path), f"process {server.pid}", line.strip(), "--directory"):
+            assert said in second.stderr
+        assert (tmp_path / "data" / "state" / "server_port").read_bytes() == before
+        server.kill()
+        server.wait()
+        assert (tmp_path / "data" / ".stand-in.owner.json").exists(), "it had no time to tidy up"
+        with served(tmp_path) as (_, after):
+            assert after.startswith("http://")
 
 
 def test_the_server_alone_tells_lines_that_work_as_they_are_typed(tmp_path: Path) -> None:

@@ -107,9 +107,12 @@ def test_a_submission_without_a_verdict_ends_with_six_and_is_kept(hand: Hand, tm
     (hand.workspace / "reference_executable").chmod(0o111)
     (hand.workspace / "kept").rename(hand.workspace / "executable")
     hand.env["PROGRAMBENCH_BLOB_DIR"] = str(tmp_path)
-    done = hand.prepare("--eval")
+    done = hand.prepare("--eval", "-q")
     assert done.status == 6
     assert done.manifest["extra"]["outcome"] == "official_eval_error"
+    (why,) = done.stderr.splitlines()
+    assert why.startswith("programbench prepare: official_eval_error (exit status 6): ")
+    assert "official_eval_failed" in why
     last = hand.rows()[-1]
     assert (last.status, last.reason_code, last.official_eval_status) == ("failed", "official_eval_failed", "ungraded")
     assert last.prediction_written

@@ -61,6 +61,20 @@ def test_an_input_line_without_an_id_is_refused_and_never_passed_over(content: b
     assert "in.jsonl" in refused("swe-bench-pro", tmp_path, "--input", "in.jsonl")
 
 
+def test_a_bad_line_is_named_by_its_own_number(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"instance_id": "a"}\n\n{nonsense}\n')
+    told = refused("swe-bench", tmp_path, "--input", "in.jsonl")
+    assert "line 3 is no JSON: Expecting property name enclosed in double quotes at column 2" in told
+    (tmp_path / "t.txt").write_bytes(b"a\n\xff\n")
+    assert "line 2: it is not UTF-8 text" in refused("harness-bench-fast", tmp_path, "--task-file", "t.txt")
+
+
+def test_a_missing_input_is_named_once(tmp_path: Path) -> None:
+    place = tmp_path / "in.jsonl"
+    told = refused("swe-bench", tmp_path, "--input", str(place))
+    assert told == f"--input {str(place)!r} cannot be read: No such file or directory"
+
+
 def test_a_pipe_in_the_place_of_the_input_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "in.jsonl")
     assert "regular" in refused("swe-bench", tmp_path, "--input", "in.jsonl")

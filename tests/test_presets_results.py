@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from obo_bench.core.ledger_row import Row
+from obo_bench.core.result_reasons import RESULT_REASONS
 from obo_bench.launch.presets import collecting, foreign
 from obo_bench.launch.presets.launch import Launch
 from obo_bench.launch.presets.preset import Harvest
 from obo_bench.launch.presets.registry import PRESETS
-from obo_bench.launch.presets.result_reasons import RESULT_REASONS
 
 WORDS = {
     "swe-bench": ("--output", "p.jsonl"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from obo_bench.__main__ import main
-from obo_bench.cli.reasons import WIDTH, row_vocabulary, vocabulary
+from obo_bench.cli.reasons import WIDTH, launcher_vocabulary, row_vocabulary, vocabulary
 from obo_bench.cli.registry import command_of
 from obo_bench.core.refusal_meanings import MEANINGS
 from obo_bench.core.refusal_reasons import REASONS
@@ -31,12 +31,25 @@ def test_the_vocabulary_is_the_whole_table() -> None:
     assert list(MEANINGS) == list(REASONS)
 
 
+def test_the_words_of_launchers_and_of_an_instance_without_a_row_are_explained_too() -> None:
+    assert {row["reason"]: row["resume"] for row in row_vocabulary()}["no_ledger_row"] == "begins it"
+    done = obo("reasons", "--json")
+    told = {row["reason"]: row["meaning"] for row in done.envelope["result"]["launcher_reasons"]}
+    assert {"empty_prediction", "no_result_reported"} < set(told)
+    spoken = re.sub(r"\s+", " ", obo("reasons").stdout)
+    assert all(f" {reason} {meaning}" in spoken for reason, meaning in told.items())
+
+
 def test_the_json_answer_holds_the_list() -> None:
     done = obo("reasons", "--json")
     assert done.status == 0
     assert done.envelope["command"] == "reasons"
     assert done.envelope["outcome"] == "completed"
-    assert done.envelope["result"] == {"reasons": vocabulary(), "row_reasons": row_vocabulary()}
+    assert done.envelope["result"] == {
+        "reasons": vocabulary(),
+        "row_reasons": row_vocabulary(),
+        "launcher_reasons": launcher_vocabulary(),
+    }
 
 
 @pytest.mark.parametrize("columns", [None, "40", "300"])

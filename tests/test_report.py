@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,9 +13,11 @@ from obo_bench.core.manifest import Outcome
 from obo_bench.core.refusals import BenchmarkAdmissionRefused
 from obo_bench.programbench.evaluation.grade_summary import GradeSummary
 from obo_bench.report.document.build import build_report
-from obo_bench.report.document.ending import OUTCOMES
 from obo_bench.report.document.figures import distribution
 from obo_bench.report.document.model import InstanceReport, RunReport
+from obo_bench.report.document.outcome_words import OUTCOMES
+from obo_bench.report.html.page import html
+from obo_bench.report.markdown import markdown
 from tests.export_case import export
 from tests.report_case import long_run, row
 from tests.solved_run import CHROMA, CMATRIX, ZOXIDE, run_session, solved_run
@@ -210,3 +213,100 @@ def test_two_runs_are_compared_by_the_instances_that_both_have_a_score_for(tmp_p
 
 def test_every_outcome_has_its_words() -> None:
     assert set(get_args(Outcome)) <= set(OUTCOMES)
+
+
+def test_a_resumed_task_counts_from_its_submission_by_the_wall_clock(tmp_path: Path) -> None:
+    now = time.time()
+    resumed = {"resumed_task": {"submitted_unix": now - 60, "ended_unix": now - 33}}
+    with run_session(tmp_path / "r", [CMATRIX, ZOXIDE]) as session:
+        fields: dict[str, Any] = {"durations": {"solve": 0.062, "package": 0.04}}
+        row(session, CMATRIX, ("completed", "submission_prepared", {"infrastructure": False, **resumed}), **fields)
+        row(session, CMATRIX, ("completed", "submission_prepared", {"infrastructure": False, **resumed}), **fields)
+        left = ("failed", "interrupted", {"infrastructure": True})
+        row(session, ZOXIDE, left, durations={"prepare": 4.0, "solve": 6.0})
+        row(session, ZOXIDE, DONE, durations={"solve": 3.0, "package": 0.5})
+    report = build_report(tmp_path / "r")
+    assert of(report, CMATRIX).seconds == pytest.approx(27.04)
+    [attempt] = of(report, CMATRIX).attempts
+    assert (attempt.by_wall_clock, attempt.durations) == (True, {"solve": 27.0, "package": 0.04})
+    bar = next(bar for bar in report.timeline if bar.instance_id == CMATRIX)
+    assert bar.start_unix == pytest.approx(now - 60)
+    assert list(bar.durations) == ["solve", "left", "package"]
+    assert sum(bar.durations.values()) == pytest.approx(bar.end_unix - bar.start_unix, abs=0.01)
+    [two] = of(report, ZOXIDE).attempts
+    assert (two.status, two.by_wall_clock) == ("completed", False)
+    assert two.durations == {"prepare": 4.0, "solve": 9.0, "package": 0.5}
+
+
+def test_a_run_counts_all_its_invocations_and_a_killed_one_is_called_killed(tmp_path: Path) -> None:
+    root, legs = older(tmp_path, "completed"), tmp_path / "manifests"
+    legs.mkdir()
+    manifest = json.loads((root / "run_manifest.json").read_text())
+    begun = manifest["created_at_unix"] = 1.7e9
+    manifest["extra"]["finished_at_unix"] = begun + 2.0
+    (root / "run_manifest.json").write_text(json.dumps(manifest))
+    for name, since, outcome, end in (("one", 500.0, "started", None), ("two", 300.0, "completed", 62.5)):
+        finished = None if end is None else begun - since + end
+        extra = {**manifest["extra"], "outcome": outcome, "finished_at_unix": finished}
+        earlier = {**manifest, "invocation": name, "created_at_unix": begun - since, "extra": extra}
+        (legs / f"{name}.json").write_text(json.dumps(earlier))
+    report = build_report(root)
+    assert (report.run.begun_at_unix, report.run.created_at_unix) == (begun - 500.0, begun)
+    assert (report.run.worked_sec, report.run.worked_is_lower_bound) == (64.5, True)
+    assert [made.outcome for made in report.invocations] == ["killed", "completed", "completed"]
+    (tmp_path / "logs").mkdir()
+    stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(begun - 480))
+    (tmp_path / "logs" / "one.log").write_text(f"{stamp}.500Z the last sign\n")
+    assert build_report(root).run.worked_sec == pytest.approx(64.5 + 20.5)
+
+
+def test_an_interrupted_run_warns_of_tasks_only_where_some_were_left(tmp_path: Path) -> None:
+    root = older(tmp_path, "completed", outcome="interrupted", exit_code=130, still_running=[])
+    ending = build_report(root).ending
+    assert "No task of it was left running" in ending.words
+    assert "cancel" not in ending.remedy
+    task = {"instance_id": CMATRIX, "task_id": "t", "container": "c"}
+    for outcome in ("interrupted", "stopped_provenance"):
+        ending = build_report(older(tmp_path, "completed", outcome=outcome, still_running=[task])).ending
+        assert "1 task(s) may still run, and spend, at the server" in ending.words
+        assert "cancel" in ending.remedy
+    manifest = json.loads((root / "run_manifest.json").read_text())
+    del manifest["extra"]["still_running"]
+    manifest["extra"]["outcome"] = "interrupted"
+    (root / "run_manifest.json").write_text(json.dumps(manifest))
+    assert "Tasks that were running may still run" in build_report(root).ending.words
+
+
+@pytest.mark.parametrize(
+    ("ids", "model", "told"),
+    [
+        (["practice__a.0000001"], "practice::scripted-solver", "the solver is scripted, the scores mean nothing"),
+        (["practice__a.0000001"], "openai::gpt-5.5", "practice programs, the scores mean nothing"),
+        ([CMATRIX], "practice::scripted-solver", "the solver is scripted, the scores mean nothing"),
+        ([CMATRIX, "practice__a.0000001"], "openai::gpt-5.5", ""),
+    ],
+)
+def test_a_practice_run_is_told_to_be_one(tmp_path: Path, ids: list[str], model: str, told: str) -> None:
+    with run_session(tmp_path / "r", ids) as session:
+        session.manifest.harness["solve_model"] = model
+    report = build_report(tmp_path / "r")
+    assert told in report.run.practice
+    assert bool(told) == bool(report.run.practice)
+    assert (report.run.practice in html(report)) == (report.run.practice in markdown(report)) is True
+    assert ('class="banner"' in html(report)) is bool(told)
+
+
+def test_an_evaluation_by_the_run_is_a_bar_of_its_own(tmp_path: Path) -> None:
+    root = long_run(tmp_path / "r", 6)
+    path = root / "grade_summary.json"
+    summary = json.loads(path.read_text())
+    graded = next(iid for iid, grade in summary["instances"].items() if grade["score"] is not None)
+    assert {bar.kind for bar in build_report(root).timeline} == {"attempt"}
+    summary["invocation"] = json.loads((root / "run_manifest.json").read_text())["invocation"]
+    end = max(bar.end_unix for bar in build_report(root).timeline)
+    for iid, grade in summary["instances"].items():
+        times = (end + 1, end + 9) if iid == graded else (None, None)
+        grade["started_at_unix"], grade["finished_at_unix"] = times
+    path.write_text(json.dumps(summary))
+    [bar] = [bar for bar in build_report(root).timeline if bar.kind == "evaluation"]
+    assert (bar.instance_id, bar.durations) == (graded, {"evaluation": 8.0})

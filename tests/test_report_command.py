@@ -1,14 +1,18 @@
 """`obo-bench programbench report` as a process: where the file goes, what is answered, what is refused."""
 
 import json
+import random
+import re
 import shutil
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
 from obo_bench.core.json_schema import json_schema
 from obo_bench.report.wire_formats import FORMATS
 from tests.conftest import Done, obo
+from tests.report_case import grade
 from tests.solved_run import CMATRIX, ZOXIDE, solved_run
 
 REPORT = ("programbench", "report")
@@ -62,6 +66,24 @@ def test_without_a_name_the_latest_run_is_meant(runs: Path) -> None:
     done = report(runs)
     assert (done.status, done.stdout) == (5, "")
     assert "there is no run below" in done.stderr
+
+
+def test_a_comparison_without_pairs_is_told_and_one_with_no_run_is_refused(runs: Path) -> None:
+    done = report(runs, "first", "--compare", "second")
+    assert "note: nothing is compared with second: no instance has an official score in both runs" in done.stderr
+    assert "nothing is compared with second" in (runs / "first" / "report.html").read_text()
+    assert obo("eval", "nosuch", "--runs-root", runs.parent).status == 5
+    refused = report(runs, "first", "--compare", "nosuch", "--json")
+    assert (refused.status, refused.envelope["refusal"]["reason"]) == (5, "run_not_found")
+
+
+def test_a_run_that_was_graded_afterwards_says_so(runs: Path) -> None:
+    asked = "| Official evaluation | not asked for"
+    assert report(runs, "first", "--format", "md").status == 0
+    assert f"{asked} |" in (runs / "first" / "report.md").read_text()
+    grade(runs / "first", [CMATRIX, ZOXIDE], random.Random(1))
+    report(runs, "first", "--format", "md")
+    assert f"{asked} with the run; graded afterwards |" in (runs / "first" / "report.md").read_text()
 
 
 def test_both_documents_are_of_their_published_format(runs: Path) -> None:
@@ -132,3 +154,13 @@ def test_a_copy_of_a_run_can_be_reported_on(runs: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(runs / "first", copy)
     assert report(runs, copy).stdout == f"{copy / 'report.html'}\n"
+
+
+@pytest.mark.parametrize("place", ["elsewhere/cmp.html", "cmp.html", "bench_runs/a b#c/cmp.html"])
+def test_every_link_of_a_page_elsewhere_leads_to_a_file(runs: Path, tmp_path: Path, place: str) -> None:
+    page = tmp_path / place
+    page.parent.mkdir(exist_ok=True)
+    assert report(runs, "first", "--output", page, cwd=tmp_path).status == 0
+    links = [link for link in re.findall(r'href="([^"]+)"', page.read_text()) if not link.startswith(("#", "data:"))]
+    assert len(links) > 5
+    assert [link for link in links if not (page.parent / unquote(link)).exists()] == []

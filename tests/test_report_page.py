@@ -1,6 +1,7 @@
 """The page of a report: it stands alone, takes foreign text as text, stays small, and is made quickly."""
 
 import json
+import math
 import re
 import time
 from html.parser import HTMLParser
@@ -11,11 +12,15 @@ import pytest
 from obo_bench.core.redact import process_redactor
 from obo_bench.programbench.row_reasons import ROW_REASONS
 from obo_bench.programbench.solving.endings import PERMANENT, REATTACHABLE
+from obo_bench.report.counts import counted
 from obo_bench.report.document import words
 from obo_bench.report.document.build import build_report
 from obo_bench.report.document.remedies import grade_remedy, row_remedy
 from obo_bench.report.html.page import html
-from obo_bench.report.markdown import markdown
+from obo_bench.report.html.texts import coded
+from obo_bench.report.html.timeline_chart import timeline
+from obo_bench.report.markdown import coded as code_in_markdown
+from obo_bench.report.markdown import markdown, plain
 from tests.report_case import long_run, row
 from tests.solved_run import CMATRIX, run_session
 
@@ -159,3 +164,43 @@ def test_every_ending_that_a_resume_treats_in_its_own_way_has_a_remedy_of_its_ow
     assert "--retry odd_code" in row_remedy("odd_code")
     assert "a resume solves it again" in row_remedy("provider_unavailable")
     assert grade_remedy("unknown_error_code:x")
+
+
+def test_the_timeline_names_its_bars_and_tells_times_of_day_and_failures(tmp_path: Path) -> None:
+    ids = ["owner__first.0000001", "owner__second.0000002"]
+    with run_session(tmp_path / "r", ids) as session:
+        row(session, ids[0], ("completed", "submission_prepared", {}), durations={"solve": 100.0})
+        row(session, ids[1], ("failed", "executor_lost", {"infrastructure": True}), durations={"solve": 60.0})
+    report = build_report(tmp_path / "r")
+    drawn, page = timeline(report.timeline, ids), html(report)
+    assert drawn is not None
+    assert [(bar.label, bar.failed) for bar in drawn.bars] == [("1 first", False), ("\u00d7 2 second", True)]
+    assert page.count('<rect class="failed"') == 1
+    marks = [words.moment(mark * 30) for bar in report.timeline[:1] for mark in _marks(bar.start_unix, 100.0)]
+    assert [f"{tick.label} UTC" for tick in drawn.ticks] == [mark.partition(" ")[2] for mark in marks]
+    section = page.partition('id="timeline"')[2].partition("</section>")[0]
+    assert section.count('<a href="#i1">') == section.count('<a href="#i2">') == 1
+    assert all(tick.label in section for tick in drawn.ticks)
+
+
+def _marks(start: float, span: float) -> range:
+    return range(math.ceil(start / 30), math.floor((start + span) / 30) + 1)
+
+
+def test_code_is_code_in_both_forms_and_foreign_text_stays_text() -> None:
+    assert str(coded("see `a --b-c` <i>, --retry")) == (
+        'see <code>a <span class="option">--b-c</span></code> &lt;i&gt;, <span class="option">--retry</span>'
+    )
+    assert code_in_markdown("see `a_b` or *c*") == "see `a_b` or \\*c\\*"
+    for odd in ("one ` alone", "`<b>`", "`a|b`", "``"):
+        assert code_in_markdown(odd) == plain(odd)
+    assert "it solves it again with `--retry round_limit`" in row_remedy("round_limit")
+
+
+def test_what_was_done_before_is_done() -> None:
+    assert counted({"skipped": 2, "completed": 1, "not_attempted": 1}) == (
+        "3 done (2 by earlier invocations), 1 not attempted"
+    )
+    assert counted({"failed": 1, "completed": 2}) == "2 completed, 1 failed"
+    assert counted({"skipped": 2}) == "2 done (all by earlier invocations)"
+    assert counted({}) == ""

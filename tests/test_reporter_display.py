@@ -3,6 +3,7 @@
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,31 @@ def test_a_face_that_breaks_gives_way_to_plain_lines(
     display.close("end")
     assert shown(capsys) == ["one"]
     assert len((tmp_path / "logs" / "i.log").read_text().splitlines()) == (3 if where == "line" else 2)
+
+
+class Slow(PlainFace):
+    """Takes its time for a line."""
+
+    def line(self, line: str) -> None:
+        time.sleep(0.3)
+        super().line(line)
+
+
+def test_a_flushed_event_is_shown_before_anything_that_comes_later(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class One(Display):
+        def faces(self) -> Iterator[FaceMaker]:
+            return iter([Slow])
+
+    display = One()
+    display.flush()
+    display.open(log_at(tmp_path))
+    display.event("one")
+    display.flush()
+    assert shown(capsys) == ["one"]
+    display.close("end")
+    display.flush()
 
 
 @pytest.mark.parametrize("face", [Breaking("close"), Breaking("line")], ids=["close", "line"])

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from obo_bench.practice.standin import StandIn, StandInConfig
+from obo_bench.report.document.build import build_report
 from tests.conftest import obo
 from tests.test_run import IID, Bench, Serve, assert_solved, bench, docker, until
 
@@ -128,6 +129,12 @@ def test_what_runs_is_fetched_although_the_ceiling_is_reached(bench: Bench, serv
     done = bench.run(url, "--max-cost-usd", "0")
     assert_solved(bench, done)
     assert len(bench.tasks()) == 1
+    row = bench.rows()[-1]
+    times = row["details"]["resumed_task"]
+    assert 4.0 <= times["ended_unix"] - times["submitted_unix"] < row["ts_unix"] - times["submitted_unix"]
+    [instance] = build_report(bench.root).instances
+    assert instance.seconds is not None
+    assert instance.seconds > max(4.0, row["durations"]["solve"])
 
 
 def test_a_spent_budget_of_the_server_is_seen_before_anything_is_submitted(bench: Bench, serve: Serve) -> None:
@@ -190,10 +197,10 @@ def test_a_degraded_instance_is_solved_again_when_asked_for(bench: Bench, serve:
     assert bench.run(degraded).manifest["extra"]["degraded_count"] == 1
     healthy = serve(data_dir=bench.data)
     assert bench.run(healthy).manifest["extra"]["skipped_count"] == 1
-    again = bench.run(healthy, "--retry", "degraded", "--retry", "degradde")
+    again = bench.run(healthy, "--retry", "degraded", "--retry", "code_of_tomorrow")
     assert_solved(bench, again)
     assert again.manifest["extra"]["degraded_count"] == 0
-    assert "--retry degradde: no instance of this run has ended with it" in again.stderr
+    assert "--retry code_of_tomorrow: no instance of this run has ended with it" in again.stderr
     assert len(bench.tasks()) == 2
 
 

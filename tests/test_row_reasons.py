@@ -10,7 +10,7 @@ import pytest
 import obo_bench
 from obo_bench.core.refusal_reasons import REASONS
 from obo_bench.gateway.settlement import SettledBy
-from obo_bench.programbench.row_reasons import ROW_REASONS, SERVER_INFRASTRUCTURE, SERVER_OTHER, Resume, explain
+from obo_bench.programbench.row_reasons import NO_ROW, ROW_REASONS, SERVER_INFRASTRUCTURE, SERVER_OTHER, Resume, explain
 from obo_bench.programbench.solving.endings import PERMANENT, REATTACHABLE
 
 PACKAGE = Path(obo_bench.__file__).parent
@@ -26,6 +26,8 @@ RETURNING = {"pull_failure", "reason_of", "_ending", "_reason_of"}
 WRITERS = ("programbench/solving", "programbench/preparing", "programbench/exporting", "programbench/leftovers")
 ONLY_AT_THE_SERVER = {"task_not_completed"}
 """What `judge` says where the server gives no code."""
+WITHOUT_A_ROW = {NO_ROW}
+"""Of an instance that no row tells of."""
 
 
 @cache
@@ -83,7 +85,12 @@ def codes_in_the_code() -> set[str]:
     nodes = (node for path, tree in trees().items() if writes_rows(path) for node in ast.walk(tree))
     found = {code for node in nodes for code in codes_of(node)}
     statuses = {"completed", "failed", "skipped", "blocked", "copied", ""}
-    return (found - statuses) | {str(end) for end in SettledBy if end is not SettledBy.FINAL} | ONLY_AT_THE_SERVER
+    return (
+        (found - statuses)
+        | {str(end) for end in SettledBy if end is not SettledBy.FINAL}
+        | ONLY_AT_THE_SERVER
+        | WITHOUT_A_ROW
+    )
 
 
 def writes_rows(path: Path) -> bool:

@@ -229,9 +229,11 @@ def test_a_signal_leaves_the_task_to_the_server(bench: Bench, serve: Serve, sign
 
 
 def test_infrastructure_is_a_failure_with_its_own_reason_and_no_grade(bench: Bench, serve: Serve) -> None:
-    done = bench.run(serve(scenario="infra"), "--eval")
+    done = bench.run(serve(scenario="infra"), "--eval", "-q")
     assert done.status == 1
     assert done.manifest["extra"]["outcome"] == "instances_failed"
+    ended = "programbench run: instances_failed (exit status 1): of 1 instance(s) 1 failed; grades: 1 ungraded\n"
+    assert done.stderr == ended
     [row] = bench.rows()
     assert (row["status"], row["reason_code"]) == ("failed", "provider_unavailable")
     assert row["official_eval_status"] == "not_run"

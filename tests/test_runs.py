@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from obo_bench.cli.status_text import status_lines
 from obo_bench.core.documents import parse_document
 from obo_bench.core.files import write_json
 from obo_bench.core.refusals import PreflightRefused, UsageError
+from obo_bench.programbench.no_run import holds_only_refusals
 from obo_bench.report.known_runs import known_run_ids, newest_first
 from obo_bench.report.named_record import named_record
 from obo_bench.report.run_list import RunList, list_runs
+from obo_bench.report.status.collect import StatusReader
 from tests.conftest import Done, obo
 from tests.status_case import IDS, RecordedCase
 
@@ -96,11 +99,62 @@ def test_what_is_listed_is_found_by_its_id_unless_several_records_have_it(tmp_pa
         named_record("none", tmp_path)
 
 
+def test_a_name_that_only_a_refused_eval_or_gate_knows_is_no_run(runs_root: Path) -> None:
+    tasks = runs_root / "tasks.txt"
+    tasks.touch()
+    gate = ("programbench", "gate", "--run", "nosuch", "--tasks", tasks, "--reference", "other")
+    for name, command in (("nosuch", gate), ("nosuch2", ("eval", "nosuch2")), ("nosuch", ("eval", "nosuch"))):
+        refused = obo(*command, "--runs-root", runs_root, "--json")
+        assert (refused.status, refused.envelope["refusal"]["reason"]) == (5, "run_not_found")
+        assert refused.manifest["extra"]["outcome"] == "refused"
+        left = runs_root / "programbench" / name
+        assert left.is_dir()
+        assert holds_only_refusals(left)
+    assert [line.split()[0] for line in show(runs_root).stdout.splitlines()[1:]] == ["seen", "killed", "old-graded"]
+    assert known_run_ids(runs_root) == ["killed", "old-graded"]
+    assert named_record(None, runs_root).name == "killed"
+    for name in ("nosuch", "nosuch2"):
+        with pytest.raises(PreflightRefused, match=f"there is no run '{name}'") as caught:
+            named_record(name, runs_root)
+        assert not {"nosuch", "nosuch2"} & set(caught.value.evidence["near"])
+    write_json(runs_root / "programbench" / "nosuch" / "run_manifest.json", {"created_at_unix": time.time()})
+    assert named_record(None, runs_root).name == "nosuch"
+
+
 def test_the_document_holds_the_same_and_is_of_its_format(runs_root: Path) -> None:
     found = show(runs_root, "--json", "--limit", "2").envelope["result"]
     assert parse_document(RunList, json.dumps(found).encode()).document() == found
     assert (found["total"], [run["run_id"] for run in found["runs"]]) == (3, ["seen", "killed"])
     assert "the newest 2 of 3" in show(runs_root, "--limit", "2").stderr
+
+
+def test_the_benchmark_is_shown_where_records_of_several_are_listed(runs_root: Path) -> None:
+    assert "BENCHMARK" not in show(runs_root).stdout
+    other = {"benchmark": "gaia", "command": "exec", "created_at_unix": time.time(), "extra": {"outcome": "started"}}
+    (runs_root / "gaia" / "killed").mkdir(parents=True)
+    write_json(runs_root / "gaia" / "killed" / "run_manifest.json", other)
+    head, *lines = [line.split() for line in show(runs_root).stdout.splitlines()]
+    assert head[:3] == ["RUN", "BENCHMARK", "KIND"]
+    assert [line[:3] for line in lines if line[0] == "killed"] == [
+        ["killed", "gaia", "exec"],
+        ["killed", "programbench", "run"],
+    ]
+
+
+def test_no_path_that_is_shown_leads_up_and_down_again(runs_root: Path) -> None:
+    winding = runs_root / "programbench" / ".." / ".." / runs_root.name
+    found = show(winding, "--json").envelope["result"]
+    assert found["runs_root"] == str(runs_root)
+    assert {run["run_root"] for run in found["runs"] if run["kind"] == "run"} == {
+        str(runs_root / "programbench" / name) for name in ("killed", "old-graded")
+    }
+    (runs_root / "link").symlink_to(runs_root / "attest")
+    (runs_root / "programbench" / "seen").symlink_to(runs_root / "attest" / "seen")
+    assert named_record("seen", runs_root) == runs_root / "programbench" / "seen"
+    assert named_record(f"{runs_root}/link/../programbench/killed", None) == runs_root / "programbench" / "killed"
+    assert f"where       {runs_root}/" in obo("programbench", "status", f"{winding}/programbench/killed").stdout
+    reported = obo("programbench", "report", "killed", "--runs-root", winding)
+    assert reported.stdout == f"{runs_root}/programbench/killed/report.html\n"
 
 
 def test_a_run_at_work_is_told_from_a_killed_one(runs_root: Path) -> None:
@@ -173,3 +227,24 @@ def test_a_completion_loads_nothing_heavy() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_a_resumed_run_took_what_all_its_invocations_took(tmp_path: Path) -> None:
+    case = made(tmp_path / "runs", "resumed", 100, extra={"finished_at_unix": time.time() - 98.2})
+    manifest = json.loads((case.root / "run_manifest.json").read_text())
+    for name, before, lasted in (("one", 1000.0, 87.0), ("two", 500.0, None)):
+        begun = case.created - before
+        extra = {"outcome": "started"} if lasted is None else {"outcome": "failed", "finished_at_unix": begun + lasted}
+        earlier = {**manifest, "invocation": name, "created_at_unix": begun, "extra": extra}
+        (case.root / "manifests").mkdir(exist_ok=True)
+        write_json(case.root / "manifests" / f"{name}.json", earlier)
+    [found] = list_runs(case.runs_root).runs
+    assert found.begun_at_unix == pytest.approx(case.created - 1000)
+    assert found.worked_sec == pytest.approx(88.8, abs=0.2)
+    assert found.worked_is_lower_bound
+    [line] = show(case.runs_root).stdout.splitlines()[1:]
+    assert time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(case.created - 1000)) in line.split()
+    assert ">=1m28s" in line.split()
+    status = StatusReader(case.root).read()
+    assert (status.worked_sec, status.invocations, status.killed_invocations) == (found.worked_sec, 3, 1)
+    assert any("took at least 1m28s in 3 invocations, 1 of them killed" in line for line in status_lines(status))

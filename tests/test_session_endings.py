@@ -59,6 +59,21 @@ def test_odd_ways_out(tmp_path: Path, checkout: Path, how: str, status: int, out
     assert ending(tmp_path / "run", checkout, how) == (status, outcome)
 
 
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("1 / 0", "crashed: this is a bug in obo-bench"),
+        ("sys.exit(70)", "crashed: this is a bug in obo-bench"),
+        ("session.conclude('child_failed', 70)", ""),
+    ],
+)
+def test_a_bug_is_told_of_a_crash_and_not_of_its_number(tmp_path: Path, checkout: Path, how: str, told: str) -> None:
+    process = start(tmp_path / "run", checkout, how)
+    stderr = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 70
+    assert stderr.partition("\n")[0] == told
+
+
 def test_a_signal_that_the_body_swallowed_still_decides(tmp_path: Path, checkout: Path) -> None:
     root = tmp_path / "run"
     how = "try:\n  os.kill(os.getpid(), 15); time.sleep(9)\nexcept BaseException: pass"

@@ -15,6 +15,7 @@ from obo_bench.report.named_record import named_record
 from obo_bench.report.status.collect import StatusReader
 from obo_bench.report.status.document import RunStatus
 from tests.conftest import Done, obo
+from tests.help_pages import parsed
 from tests.solved_run import solved_run
 from tests.status_case import IDS, RecordedCase, snapshot
 
@@ -78,11 +79,46 @@ def test_a_long_list_of_steps_is_cut(tmp_path: Path) -> None:
 def test_a_practice_is_gone_on_with_by_practice(tmp_path: Path) -> None:
     case = RecordedCase(tmp_path / "bench_runs", ids=["practice__a.0000001"])
     settings = str(tmp_path / "data" / "settings.json")
-    case.manifest(argv=["obo-bench", "programbench", "run", "--settings-path", settings])
+    own = ["--settings-path", settings, "--workers", "2", "--run-id", "r", "--eval"]
+    case.manifest(argv=["obo-bench", "programbench", "run", *own])
     resume = StatusReader(case.root).read().resume
     assert resume is not None
     assert resume.command == ["obo-bench", "practice", "--directory", str(tmp_path), "--run-id", "r"]
     assert resume.notes == []
+
+
+def test_where_a_resume_would_leave_all_alone_it_is_not_suggested(case: RecordedCase) -> None:
+    for name in IDS[:2]:
+        case.done(name, official_eval_status="pass")
+    for name, reason in zip(IDS[2:], ("round_limit", "empty_final_text"), strict=True):
+        case.row(name, "failed", reason, details={"infrastructure": False})
+    case.manifest("instances_failed")
+    done = show(case)
+    again = next(line for line in done.stdout.splitlines() if line.startswith("to solve them again: "))
+    assert again.endswith(" --retry round_limit --retry empty_final_text")
+    assert parsed(again.removeprefix("to solve them again: ")) == "programbench run"
+    assert "next: " not in done.stdout
+    assert done.stderr.splitlines()[-1] == f"next: obo-bench programbench report {case.root}"
+    assert "next: " not in obo("programbench", "report", case.root).stderr, "status would lead back to the report"
+
+
+def test_what_was_solved_among_failures_is_graded_first(case: RecordedCase) -> None:
+    case.done(IDS[0])
+    for name in IDS[1:]:
+        case.row(name, "failed", "round_limit", details={"infrastructure": False})
+    case.manifest("instances_failed")
+    assert show(case).stderr.splitlines()[-1] == f"next: obo-bench eval {case.root}"
+
+
+def test_practice_has_no_other_attempt_to_offer(tmp_path: Path) -> None:
+    case = RecordedCase(tmp_path / "bench_runs", ids=["practice__a.0000001"])
+    case.row(case.ids[0], "failed", "empty_final_text", details={"infrastructure": False})
+    own = ["--settings-path", str(tmp_path / "data" / "settings.json"), "--workers", "2", "--run-id", "r", "--eval"]
+    case.manifest("instances_failed", argv=["obo-bench", "programbench", "run", *own])
+    done = show(case)
+    assert "practice solves none of them again" in done.stdout
+    assert "obo-bench practice" not in done.stdout + done.stderr
+    assert done.stderr.splitlines()[-1] == f"next: obo-bench programbench report {case.root}"
 
 
 def test_a_finished_run_has_nothing_left_to_resume(case: RecordedCase) -> None:
@@ -162,6 +198,18 @@ def test_other_records_are_understood(tmp_path: Path, command: str, kind: str, p
     assert killed.resume.shell == "obo-bench export"
 
 
+def test_a_gate_is_shown_as_one_in_its_own_directory_and_never_instead_of_its_run(case: RecordedCase) -> None:
+    case.manifest("completed")
+    gate = {"command": "programbench gate", "invocation": "g", "created_at_unix": time.time() + 9, "argv": []}
+    (case.root / "gate").mkdir()
+    write_json(
+        case.root / "gate" / "run_manifest.json", {**gate, "extra": {"outcome": "gate_inconclusive", "exit_code": 6}}
+    )
+    shown = StatusReader(case.root / "gate").read()
+    assert (shown.kind, shown.command, shown.outcome) == ("gate", "programbench gate", "gate_inconclusive")
+    assert StatusReader(case.root).read().kind == "run"
+
+
 def test_a_preparation_is_known_by_its_instances(tmp_path: Path) -> None:
     case = RecordedCase(tmp_path / "runs", "prepared")
     (case.root / "run_manifest.json").unlink()
@@ -185,6 +233,13 @@ def test_foreign_text_cannot_drive_the_terminal_or_flood_it(case: RecordedCase) 
     assert done.status == 0, done.stderr
     assert not {"\x1b", "\r", "\u202e"} & set(done.stdout)
     assert max(map(len, done.stdout.splitlines())) < 5000
+
+
+def test_a_long_text_is_cut_between_words_and_that_is_shown(case: RecordedCase) -> None:
+    case.row(IDS[0], "failed", "round_limit", error="forty-two " * 40)
+    lines = [line for line in status_lines(StatusReader(case.root).read()) if "forty-two" in line]
+    assert len(lines) == 2  # of the instance, and of the event
+    assert all(line.endswith("forty-two ...") for line in lines)
 
 
 def test_what_the_product_leaves_is_understood(tmp_path: Path) -> None:

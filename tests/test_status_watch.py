@@ -14,8 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from obo_bench.cli.status_text import frame_lines, status_lines
+from obo_bench.report.status.collect import StatusReader
 from tests.conftest import obo
 from tests.status_case import IDS, RecordedCase
+from tests.terminal_screen import Screen
 from tests.test_run import until
 
 
@@ -105,6 +108,57 @@ def test_on_a_terminal_it_is_refreshed_in_its_place(case: RecordedCase, columns:
     assert rest.splitlines()[-1].startswith("next: obo-bench programbench run")
 
 
+LONG = "no space left " * 30
+
+
+def busy(case: RecordedCase) -> RecordedCase:
+    """Three instances at work, one ended, and more events than a small terminal has lines."""
+    for name in IDS[1:]:
+        case.task(name, "running")
+    for attempt in range(1, 9):
+        case.row(IDS[0], "failed", "pull_failed", attempt=attempt, error=LONG, details={"infrastructure": True})
+    return case
+
+
+@pytest.mark.parametrize("height", [10, 16, 20, 23, 30, 60])
+def test_what_is_at_work_is_shown_before_events_and_they_before_what_has_ended(case: RecordedCase, height: int) -> None:
+    with busy(case).held():
+        status = StatusReader(case.root).read()
+    lines = frame_lines(status, height)
+    assert len(lines) <= height
+    shown = [name for name in IDS if any(line.startswith(name) for line in lines)]
+    events = sum(IDS[0] in line and line.startswith("  ") for line in lines)
+    if height >= 20:
+        assert set(IDS[1:]) <= set(shown)
+    if height < 20:
+        assert not events
+    assert IDS[0] not in shown or events == len(status.events)
+    assert height < 60 or lines == status_lines(status)
+
+
+def test_the_whole_text_takes_the_place_of_the_picture(case: RecordedCase) -> None:
+    with busy(case).held() as pid:
+        first, rest = on_terminal(case.root, 2, lambda: os.kill(pid, signal.SIGKILL), COLUMNS="80", LINES="24")
+    screen = Screen(80)
+    screen.feed(first)
+    picture = screen.text
+    screen.feed(rest)
+    assert all(any(line.startswith(name) for line in picture.splitlines()) for name in IDS[1:])
+    assert any(line.endswith("…") for line in picture.splitlines())
+    assert screen.text.startswith("run r: killed")
+    assert screen.text.count("run r: ") == 1
+
+
+def test_ctrl_c_leaves_the_last_picture(case: RecordedCase) -> None:
+    with busy(case).held():
+        first, rest = on_terminal(case.root, 2, None, COLUMNS="80", LINES="24")
+    screen = Screen(80)
+    screen.feed(first + rest)
+    assert screen.text.startswith("run r: at work\n")
+    assert screen.text.count("run r: ") == 1
+    assert screen.cursor_shown
+
+
 def test_a_terminal_that_can_do_nothing_gets_plain_lines(case: RecordedCase) -> None:
     with case.held() as pid:
         first, rest = on_terminal(case.root, 1, lambda: os.kill(pid, signal.SIGKILL), TERM="dumb")
@@ -113,8 +167,11 @@ def test_a_terminal_that_can_do_nothing_gets_plain_lines(case: RecordedCase) -> 
     assert "r: killed" in rest
 
 
-def on_terminal(root: Path, looks: int, then: Callable[[], object], **environment: str) -> tuple[str, str]:
-    """Watch a run on a pseudo terminal, calling `then` after some looks; returns what was written before and after."""
+def on_terminal(root: Path, looks: int, then: Callable[[], object] | None, **environment: str) -> tuple[str, str]:
+    """Watch a run on a pseudo terminal, calling `then` after some looks; returns what was written before and after.
+
+    Without `then` the watching is interrupted.
+    """
     controller, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "obo_bench", "programbench", "status", str(root), "--watch", "--interval-sec", "0.2"],
@@ -127,10 +184,13 @@ def on_terminal(root: Path, looks: int, then: Callable[[], object], **environmen
     first, written = b"", chunks(controller)
     while first.count(b"r: at work") < looks:
         first += next(written)
-    then()
+    if then is None:
+        process.send_signal(signal.SIGINT)
+    else:
+        then()
     rest = b"".join(written)
     os.close(controller)
-    assert process.wait(30) == 0
+    assert process.wait(30) == (130 if then is None else 0)
     return first.decode(), rest.decode()
 
 

@@ -4,10 +4,12 @@ The last two also answer refusals and usage errors, so that a script never has t
 """
 
 import contextlib
+import errno
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from obo_bench.cli import registry, shell, variables
@@ -15,10 +17,13 @@ from obo_bench.core import ending
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import ExitCode, Refusal, UsageError
 from obo_bench.core.reporter import printable
+from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.signals import Interrupted
 
 SCHEMA = "obo_bench.result.v1"
 
+_NOBODY_READS = frozenset({errno.EPIPE, errno.EBADF})
+"""Errors of a stdout that is closed, or whose reader has gone."""
 _state: dict[str, Any] = {}
 
 
@@ -32,12 +37,17 @@ def begin(arguments: Sequence[str]) -> None:
         form = "shell"
     _state.clear()
     _state.update(form=form, command=command, arguments=list(arguments))
-    _state.update(result={}, line="", variables=None, given=False)
+    _state.update(result={}, line="", variables=None, given=False, run_root=None)
 
 
 def give(command: str, line: str, result: Any, variables: Mapping[str, object] | None = None) -> None:
     """Set the answer: `line` for people, `result` for `--json`, `variables` for `--shell` where they are its own."""
     _state.update(command=command, line=line, result=result, variables=variables, given=True)
+
+
+def about(run_root: Path) -> None:
+    """Say which run the answer is about, for a command that has no record of its own."""
+    _state.update(run_root=run_root)
 
 
 def arguments() -> list[str]:
@@ -52,6 +62,8 @@ def silence() -> None:
 
 def say(text: str) -> None:
     """Tell the operator something on stderr, secrets redacted and without anything that drives the terminal."""
+    if ending.concluded() is not None:
+        _state["explained"] = True
     encoding = sys.stderr.encoding or "utf-8"
     message = "".join(f"{printable(line)}\n" for line in process_redactor().text(text).split("\n"))
     try:
@@ -72,16 +84,39 @@ def tell(text: str) -> None:
         say(text)
 
 
-def finish(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> None:
-    """Print the answer; a closed stdout is not an error of the run."""
+def because(reason: str) -> None:
+    """Set why a recorded command did not end well, in one line: told with -q, unless the command says more itself."""
+    _state["reason"] = reason
+
+
+def reason() -> str:
+    """Return what `because` has set, else nothing."""
+    return str(_state.get("reason") or "")
+
+
+def is_unexplained() -> bool:
+    """Say whether -q is given and nothing was said since the ending is on record."""
+    return bool(_state.get("quiet")) and not _state.get("explained")
+
+
+def finish(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> OSError | None:
+    """Print the answer; return what kept it from being written, such as a full disk.
+
+    That nobody reads, because stdout is closed or its reader has gone, is no trouble: None.
+    """
     text = _text(status, error, manifest)
-    if not text:
-        return
+    return show(text) if text else None
+
+
+def show(text: str) -> OSError | None:
+    """Print a line on stdout at once, for a command that goes on after it; returns the trouble like `finish`."""
     try:
         sys.stdout.buffer.write(_bytes(text + "\n"))
         sys.stdout.buffer.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError) as trouble:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123  # kept open until the process ends
+        return trouble if isinstance(trouble, OSError) and trouble.errno not in _NOBODY_READS else None
+    return None
 
 
 def _text(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> str:
@@ -106,16 +141,18 @@ def _bytes(text: str) -> bytes:
 def _envelope(status: int, error: BaseException | None, manifest: dict[str, Any] | None) -> dict[str, Any]:
     extra = (manifest or {}).get("extra") or {}
     refusal = ending.refusal_record(error).model_dump() if isinstance(error, Refusal) else None
-    path = ending.manifest_path()
+    root, path = _state["run_root"], ending.manifest_path()
+    if path is None and root is not None:
+        path = root / MANIFEST_NAME
     document = {
         "schema": SCHEMA,
         "command": (manifest or {}).get("command") or _state["command"],
         "outcome": extra.get("outcome") or _outcome(status, error),
         "exit_code": int(status),
-        "run_root": (manifest or {}).get("run_root"),
+        "run_root": (manifest or {}).get("run_root") or (str(root) if root is not None else None),
         "manifest": str(path) if path else None,
         "refusal": extra.get("refusal") or refusal,
-        "error": extra.get("error") or _error(status, error),
+        "error": extra.get("error") or _error(status, error, recorded=manifest is not None),
         "result": _state["result"],
     }
     envelope: dict[str, Any] = process_redactor().document(document)
@@ -133,8 +170,9 @@ def _outcome(status: int, error: BaseException | None) -> str:
     return "completed" if status == ExitCode.OK or answered else "crashed"
 
 
-def _error(status: int, error: BaseException | None) -> dict[str, str] | None:
-    if status == ExitCode.USAGE:
+def _error(status: int, error: BaseException | None, *, recorded: bool) -> dict[str, str] | None:
+    # Nothing is recorded of a usage error: a recorded 2 is a wrapped command's own.
+    if status == ExitCode.USAGE and not recorded:
         return {"type": "UsageError", "message": str(error) if isinstance(error, UsageError) else _parser_said(error)}
     if error is None or isinstance(error, Refusal | SystemExit):
         return None

@@ -95,8 +95,8 @@ def register(app: typer.Typer) -> None:
         "attest",
         short_help="Check checkout, lineage, server and settings as a run would.",
         rich_help_panel=GET_READY,
-        epilog="Exit status: 0 a run would be admitted, 2 usage, 3 the server, 4 the checkout, 5 what was asked of "
-        "readiness, settings or files, 129/130/143 signal.",
+        epilog="Exit status: 0 a run would be admitted, 1 --explain-override: not set, 2 usage, 3 the server, 4 the "
+        "checkout, 5 what was asked of readiness, settings or files, 129/130/143 signal.",
     )(attest)
 
 

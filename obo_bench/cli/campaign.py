@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments
+from obo_bench.cli import answer, arguments, recorded_runs
 from obo_bench.cli.panels import RUN
 from obo_bench.core.refusals import UsageError
 from obo_bench.core.roots import check_run_id
@@ -25,11 +25,54 @@ File = Annotated[
     Path,
     typer.Argument(parser=arguments.named_path, metavar="FILE", help="Campaign file (TOML); see docs/campaigns.md."),
 ]
+CampaignId = Annotated[
+    str | None,
+    typer.Option(
+        "--run-id",
+        metavar="<id>",
+        help="Id of the campaign; give it again to resume. Default: the file's name without its ending.",
+    ),
+]
 Campaign = Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Campaign: its id, or its directory.")]
 Url = Annotated[
     str | None,
     typer.Option(
         "--ouroboros-url", metavar="<url>", help="Address of the Ouroboros server. Default: http://127.0.0.1:8770."
+    ),
+]
+_RECORDED = "else as it was recorded."
+RecordedRepoDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--repo-dir",
+        parser=arguments.named_path,
+        metavar="<path>",
+        help=f"Checkout that the server runs from. Default: OUROBOROS_REPO_DIR, {_RECORDED}",
+    ),
+]
+RecordedUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--ouroboros-url", metavar="<url>", help="Address of the Ouroboros server. Default: as it was recorded."
+    ),
+]
+RecordedSettingsPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings-path",
+        parser=arguments.named_path,
+        metavar="<path>",
+        help=f"Settings file of the server. Default: OUROBOROS_SETTINGS_PATH, {_RECORDED}",
+    ),
+]
+RecordedRunsRoot = Annotated[
+    Path | None,
+    typer.Option(
+        "--runs-root",
+        parser=arguments.named_path,
+        metavar="<path>",
+        help="Directory of all runs. Default: as recorded; for an id OUROBOROS_BENCH_RUNS_ROOT, else bench_runs/ "
+        "beside the checkout.",
     ),
 ]
 Ceiling = Annotated[
@@ -47,7 +90,7 @@ DryRun = Annotated[
 def group() -> None:
     """Run a campaign: steps of run, eval, gate, export, attest and exec, from one file.
 
-    Example: obo-bench campaign run docs/campaign-200.toml --dry-run
+    Example: obo-bench campaign run spring.toml --repo-dir ~/ouroboros --dry-run
     """
 
 
@@ -58,7 +101,7 @@ def run(
     ouroboros_url: Url = None,
     solve_model: arguments.SolveModel = None,
     settings_path: arguments.SettingsPath = None,
-    run_id: arguments.RunId = None,
+    run_id: CampaignId = None,
     runs_root: arguments.RunsRoot = None,
     allow_dirty_seed: arguments.AllowDirtySeed = False,
     expect: arguments.Expect = None,
@@ -108,11 +151,11 @@ def run(
 @app.command("resume", short_help="Go on with a campaign.", rich_help_panel=RUN, epilog=_EXITS)
 def resume(
     campaign: Campaign,
-    repo_dir: arguments.RepoDir = None,
-    ouroboros_url: Url = None,
+    repo_dir: RecordedRepoDir = None,
+    ouroboros_url: RecordedUrl = None,
     solve_model: arguments.SolveModel = None,
-    settings_path: arguments.SettingsPath = None,
-    runs_root: arguments.RunsRoot = None,
+    settings_path: RecordedSettingsPath = None,
+    runs_root: RecordedRunsRoot = None,
     allow_dirty_seed: arguments.AllowDirtySeed = False,
     expect: arguments.Expect = None,
     expected_version: arguments.ExpectedVersion = None,
@@ -132,16 +175,17 @@ def resume(
     its own run id. What is not said again is as it was recorded.
     """
     del json_  # read from the command line itself, so that usage errors obey it too
-    checkout = arguments.checkout(repo_dir)
-    runs = place_of_runs(runs_root, checkout)
-    settings, named = arguments.settings_place(settings_path, checkout)
+    checkout = arguments.absolute(repo_dir)
+    root, runs = _resumed_place(campaign, runs_root, checkout)
+    settings, named = arguments.settings_place(settings_path, checkout) if checkout else (settings_path, False)
     options = CampaignOptions(
         command="campaign resume",
-        run_root=campaign_directory(campaign, runs),
+        run_root=root,
         runs_root=runs,
+        runs_named=runs_root is not None or "/" not in campaign,
         repo_dir=checkout,
-        settings_path=settings,
-        settings_named=named,
+        settings_path=arguments.absolute(settings),
+        settings_named=named or settings_path is not None,
         url=None if ouroboros_url is None else arguments.address(ouroboros_url),
         solve_model=solve_model,
         seed=arguments.seed_demands(
@@ -155,6 +199,13 @@ def resume(
         quiet=quiet,
     )
     _drive(options, dry_run=dry_run, quiet=quiet, verbose=verbose)
+
+
+def _resumed_place(campaign: str, runs_root: Path | None, checkout: Path | None) -> tuple[Path, Path]:
+    """Return the directory of a campaign that is to be resumed, and the runs root that it lies in."""
+    named = recorded_runs.known_runs_root(runs_root, checkout or recorded_runs.implied_checkout())
+    root = campaign_directory(campaign, named)
+    return root, runs_root.absolute() if runs_root else root.parent.parent
 
 
 def campaign_directory(named: str, runs: Path | None) -> Path:
@@ -172,6 +223,8 @@ def campaign_id(file: Path, run_id: str | None) -> str:
     """Return --run-id, else the file's name: the file itself is not looked at before the campaign is on record."""
     if run_id is not None:
         return check_run_id(run_id)
+    if file.name in ("", ".."):
+        raise UsageError(f"FILE {str(file)!r} is a directory: name a campaign file (TOML)")
     try:
         return check_run_id(file.stem)
     except UsageError as error:

@@ -64,7 +64,7 @@ def _next(instances: "Sequence[CancelledInstance]", run: "RecordedRun", address:
     if any(instance.trouble for instance in instances):
         return next_step.of_run("programbench gc", run.root)
     if any(instance.result == "completed" for instance in instances):
-        return recorded_resume(run.manifest, run.root)
+        return recorded_resume(run.manifest, run.root, server_answers=address is None)
     return next_step.of_run("programbench status", run.root)
 
 

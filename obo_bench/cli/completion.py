@@ -6,6 +6,7 @@ A shell waits for it at every key: nothing heavy is imported, nothing is asked o
 import functools
 import importlib.util
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -26,6 +27,9 @@ SCENARIOS = (
     "worker-crash",
 )
 """The scenarios of the scripted solver; likewise."""
+_MOST_OF_A_LEDGER = 4 * 1024 * 1024
+_FAILED = re.compile(rb'"status": *"(?:failed|blocked)", *"reason_code": *"([a-z0-9_]+)"')
+"""A row's fields in the order in which the ledger writes them; its model would take too long to load."""
 Completer = Callable[[typer.Context, str], list[str]]
 
 
@@ -59,9 +63,9 @@ def run_ids(ctx: typer.Context, incomplete: str) -> Iterable[str]:
 
 @completer
 def retry_reasons(ctx: typer.Context, incomplete: str) -> Iterable[str]:
-    """Offer what --retry takes."""
-    del ctx, incomplete
-    return RETRIED
+    """Offer what --retry takes: what the run's instances ended with, if it is named already, and our own words."""
+    del incomplete
+    return sorted({*RETRIED, *_ended_with(ctx)})
 
 
 @completer
@@ -85,6 +89,17 @@ def _task_directories() -> list[Path]:
     found = importlib.util.find_spec("programbench")
     places = found.submodule_search_locations if found is not None else None
     return [tasks for place in places or () if (tasks := Path(place) / "data" / "tasks").is_dir()]
+
+
+def _ended_with(ctx: typer.Context) -> set[str]:
+    from obo_bench.core.peek import peek
+    from obo_bench.report.known_runs import RUNS
+
+    runs_root, run_id = _runs_root(ctx), ctx.params.get("run_id")
+    if runs_root is None or not run_id:
+        return set()
+    ledger = peek(runs_root / RUNS / run_id / "result_index.jsonl", _MOST_OF_A_LEDGER)
+    return {found[1].decode() for found in _FAILED.finditer(ledger)}
 
 
 def _runs_root(ctx: typer.Context) -> Path | None:

@@ -12,6 +12,7 @@ from obo_bench.core.refusals import UsageError
 from obo_bench.core.reporter import Reporter
 from obo_bench.gateway import DEFAULT_URL
 from obo_bench.launch.benchmark_name import check_benchmark_name
+from obo_bench.launch.contract.variables import CHILD_DIRECTORY, LOG_NAME
 from obo_bench.launch.executing.preset_defaults import preset_defaults
 
 if TYPE_CHECKING:
@@ -139,15 +140,24 @@ def _exec(options: "ExecOptions", reporter: Reporter) -> None:
     from obo_bench.launch.executing.exec import run_exec
 
     result = run_exec(options, reporter)
-    answer.tell(_summary(result))
-    answer.tell(f"next: look at {result.run_root / 'run_manifest.json'} and {result.run_root / 'child' / 'output.log'}")
-    found = ExecAnswer(child_exit_code=result.child_exit_code, counts=result.counts, problems=list(result.problems))
+    _tell_end(result)
+    found = ExecAnswer(
+        child_exit_code=result.child_exit_code,
+        counts=result.counts,
+        problems=list(result.problems),
+        timed_out=result.stop is not None and result.stop.why == "timeout",
+        stopped_for=result.stop.detail if result.stop else None,
+    )
     answer.give("exec", str(result.run_root), found.document())
 
 
-def _summary(result: "ExecResult") -> str:
-    counted = ", ".join(f"{number} {name}" for name, number in (result.counts or {}).items() if number)
-    return f"{result.outcome}: the launcher ended with {result.child_exit_code}" + (f" ({counted})" if counted else "")
+def _tell_end(result: "ExecResult") -> None:
+    told = f"{result.outcome}: {result.why}" + (f"\n  what to do: {result.remedy}" if result.remedy else "")
+    if result.outcome == "completed":
+        answer.tell(told)
+    else:
+        answer.say(told)  # why it ended: also with -q
+    answer.tell(f"  what it printed: {result.run_root / CHILD_DIRECTORY / LOG_NAME}")
 
 
 def _command(words: list[str]) -> tuple[str, ...]:

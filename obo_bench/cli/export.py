@@ -115,6 +115,7 @@ def _export(options: ExportOptions, reporter: Reporter) -> None:
 
     document = export_run(options, reporter)
     answer.tell("\n".join(_lines(document)))
+    answer.because(str(document.totals))
     answer.give("programbench export", str(options.run_root), document.document())
 
 

@@ -1,5 +1,7 @@
 """`obo-bench programbench gate` and `gate-tasks`: may a campaign be paid for?"""
 
+import contextlib
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +9,7 @@ import typer
 
 from obo_bench.cli import answer, arguments, completion, next_step, recorded_runs
 from obo_bench.cli.panels import GET_READY, GRADE
+from obo_bench.cli.placed import placed
 from obo_bench.core.refusals import UsageError
 from obo_bench.programbench.gating.options import DEFAULT_MIN_PAIRS, GateOptions, TaskSource
 
@@ -122,8 +125,7 @@ def gate_tasks(
         list(read_tasks(TaskSource(smoke=arguments.absolute(smoke_ids_file)), known).groups) if smoke_ids_file else None
     )
     drawn = draw_tasks(list(known.values()), secrets.randbelow(2**32) if seed is None else seed, smoke)
-    campaign = ["obo-bench", "programbench", "run", "--ids-file", "tasks.txt", "--run-id", "trial", "--eval"]
-    next_step.tell(campaign, "keep the list in tasks.txt")
+    _tell_trial()
     result = GateTasksAnswer(
         seed=drawn.draw.seed,
         smoke_given=drawn.draw.smoke_given,
@@ -132,6 +134,21 @@ def gate_tasks(
         unseen=list(drawn.unseen),
     )
     answer.give("programbench gate-tasks", drawn.text(), result.document())
+
+
+def _tell_trial() -> None:
+    """Suggest the run of the list, in the file that it goes to where that is known."""
+    kept = None if "--json" in answer.arguments() else _stdout_file()
+    trial = ["obo-bench", "programbench", "run", "--ids-file", kept or "tasks.txt", "--run-id", "trial", "--eval"]
+    next_step.tell(trial, "" if kept else f"keep the list in {placed(trial)[4]}")
+
+
+def _stdout_file() -> str | None:
+    """Return the file that stdout goes to; None where it is none, or the system does not name it."""
+    with contextlib.suppress(OSError, ValueError):
+        path = Path(f"/proc/self/fd/{sys.stdout.fileno()}").readlink()
+        return str(path) if path.is_file() else None
+    return None
 
 
 def _gate(options: GateOptions, *, quiet: bool, verbose: bool) -> None:
@@ -143,6 +160,7 @@ def _gate(options: GateOptions, *, quiet: bool, verbose: bool) -> None:
         from obo_bench.cli.gate_table import table
 
         answer.say(table(result))
+    answer.because("; ".join([result.verdict, *(reason.text for reason in result.reasons)]))
     answer.give("programbench gate", f"{result.verdict} {path}", gate_answer(result, str(path)).document())
 
 
@@ -150,14 +168,24 @@ def _source(tasks: Path | None, smoke: Path | None, unseen: Path | None, *, draw
     """Return where the tasks come from; raises UsageError unless exactly one way is named."""
     if draw != (seed is not None):
         raise UsageError("--draw and --seed go together: give the seed that the tasks of the run were drawn with")
-    ways = (tasks is not None) + (unseen is not None) + draw
-    smoke_fits = tasks is None if smoke is not None else unseen is None
-    if ways != 1 or not smoke_fits:
+    given = {"--tasks": tasks is not None, "--unseen-ids-file": unseen is not None, "--draw": draw}
+    wrong = _wrong_ways([flag for flag, is_given in given.items() if is_given], smoke=smoke is not None)
+    if wrong:
         raise UsageError(
-            "which tasks are compared is not said: give one of --tasks FILE, or --smoke-ids-file and "
+            f"which tasks are compared is said {wrong}: give one of --tasks FILE, or --smoke-ids-file and "
             "--unseen-ids-file, or --draw --seed N (with or without --smoke-ids-file)"
         )
     return TaskSource(arguments.absolute(tasks), arguments.absolute(smoke), arguments.absolute(unseen), seed)
+
+
+def _wrong_ways(ways: list[str], *, smoke: bool) -> str:
+    """Return what is wrong with how the tasks are named; empty where nothing is."""
+    clashing = [*ways, *(["--smoke-ids-file"] if smoke and ways == ["--tasks"] else [])]
+    if len(clashing) > 1:
+        return f"more than once ({', '.join(clashing)})"
+    if not ways:
+        return "by half (--smoke-ids-file alone)" if smoke else "nowhere"
+    return "by half (--unseen-ids-file alone)" if ways == ["--unseen-ids-file"] and not smoke else ""
 
 
 def _named(flag: str, value: str) -> str:

@@ -40,7 +40,7 @@ def _mean(name: str, found: "Comparison") -> str:
     if not found.pairs:
         return f"{name}: no pairs"
     counts = f"{found.better} better, {found.equal} equal, {found.worse} worse"
-    told = f"{name}: {found.pairs} pairs, mean {found.run_mean:.4f} against {found.other_mean:.4f}, {counts}"
+    told = f"{name}: {found.pairs} pair(s), mean {found.run_mean:.4f} against {found.other_mean:.4f}, {counts}"
     if found.interval is None:
         return told
     return f"{told}, 95 % interval of the difference {found.interval.low:+.4f} to {found.interval.high:+.4f}"
@@ -50,5 +50,8 @@ def _said(result: "GateResult") -> Iterator[str]:
     load = result.load.status
     yield f"load of the host during the evaluation: {load}{' (nothing recorded)' if load == 'unknown' else ''}"
     yield from (f"note: {notice}" for notice in result.notices)
-    yield from (f"{reason.code}: {reason.message}" for reason in result.reasons)
+    for reason in result.reasons:
+        yield reason.text
+        if reason.remedy:
+            yield f"  what to do: {reason.remedy}"
     yield f"verdict: {result.verdict}"

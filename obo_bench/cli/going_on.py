@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.cli import variables
+from obo_bench.cli.next_step import admission
+from obo_bench.cli.placed import placed
 from obo_bench.programbench.leftovers.resuming import resuming
 
 _SHOWN = 20
@@ -23,16 +25,25 @@ def how_to_go_on(manifest: Mapping[str, Any] | None, arguments: Sequence[str]) -
     ]
     if len(tasks) > _SHOWN:
         named.append(f"    and {len(tasks) - _SHOWN} more; the manifest names them all")
-    again = [*_without_redo(), "obo-bench", *resuming(arguments, Path(root).name)]
+    # A campaign names the run of each task, and goes on with its steps itself.
+    roots = list(dict.fromkeys(task.get("run_root", root) for task in tasks))
+    again = [*_without_redo(), "obo-bench", *_again(manifest, arguments)]
     return "\n".join(
         [
             f"{len(tasks)} task(s) may still run at {url} and spend money:",
             *named,
-            f"  to go on with them:  {shlex.join(again)}",
-            f"  to cancel them:      {shlex.join(['obo-bench', 'programbench', 'cancel', root])}",
-            f"  to remove leftovers: {shlex.join(['obo-bench', 'programbench', 'gc', root])}",
+            f"  to go on with them:  {shlex.join(placed(again))}",
+            *(f"  to cancel them:      {shlex.join(['obo-bench', 'programbench', 'cancel', run])}" for run in roots),
+            *(f"  to remove leftovers: {shlex.join(['obo-bench', 'programbench', 'gc', run])}" for run in roots),
         ]
     )
+
+
+def _again(manifest: Mapping[str, Any], arguments: Sequence[str]) -> list[str]:
+    root = Path(manifest["run_root"])
+    if str(manifest.get("command")).startswith("campaign "):
+        return ["campaign", "resume", str(root), *admission(arguments)]
+    return resuming(arguments, root.name)
 
 
 def _without_redo() -> list[str]:

@@ -67,6 +67,7 @@ def append(
     """
     del json_  # read from the command line itself, so that usage errors obey it too
     place = _run_root(run)
+    _check(reason, submission_sha256)
     own = {"instance_id": instance_id, "status": status, "reason_code": reason}
     if json_row is None:
         document = _row(own, detail, cost_usd)
@@ -81,9 +82,12 @@ def append(
 
 def _append(run_root: Path, document: dict[str, Any]) -> None:
     from obo_bench.core.ledger import LEDGER_NAME
+    from obo_bench.core.roots import MANIFEST_NAME
     from obo_bench.launch.answers import LedgerAppendAnswer
     from obo_bench.launch.contract.appending import append_row
 
+    if (run_root / MANIFEST_NAME).is_file():
+        answer.about(run_root)
     row = append_row(run_root, document)
     found = LedgerAppendAnswer(seq=row.seq, ledger=str(run_root / LEDGER_NAME), row=row.document())
     answer.give("ledger append", str(row.seq), found.document())
@@ -96,6 +100,15 @@ def _run_root(named: Path | None) -> Path:
     if not manifest:
         raise UsageError(f"which run? give --run DIR; {MANIFEST}, which exec sets for its launcher, is not set")
     return Path(manifest).absolute().parent
+
+
+def _check(reason: str | None, submission_sha256: str | None) -> None:
+    from obo_bench.launch.contract.child_rows import reason_problem, sha256_problem
+
+    if reason and (problem := reason_problem(reason)):
+        raise UsageError(f"--reason {reason[:200]!r} {problem}: say more with --detail NAME=VALUE")
+    if submission_sha256 is not None and (problem := sha256_problem(submission_sha256)):
+        raise UsageError(f"--submission-sha256 {submission_sha256[:200]!r} {problem}")
 
 
 def _row(own: dict[str, str | None], details: list[str] | None, cost_usd: float | None) -> dict[str, Any]:
@@ -126,6 +139,7 @@ def _refuse_both(others: list[object]) -> None:
 def _read_row(source: str) -> dict[str, Any]:
     from obo_bench.core.files import open_regular
     from obo_bench.core.ledger_row import LARGEST_LINE
+    from obo_bench.core.why import why
     from obo_bench.launch.contract.appending import parse_row
 
     try:
@@ -136,6 +150,6 @@ def _read_row(source: str) -> dict[str, Any]:
                 data = stream.read(LARGEST_LINE + 1)
     except OSError as error:
         raise PreflightRefused(
-            "ledger_row_invalid", f"--json-row {source!r} cannot be read: {error}", evidence={"why": str(error)}
+            "ledger_row_invalid", f"--json-row {source!r} cannot be read: {why(error)}", evidence={"why": why(error)}
         ) from error
     return dict(parse_row(data, f"--json-row {source!r}"))

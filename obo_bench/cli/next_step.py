@@ -4,11 +4,13 @@ It goes to stderr, is silent with -q, names runs by their directories, and never
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from obo_bench.cli import answer
+from obo_bench.cli.campaign_next import after_bad_end
+from obo_bench.cli.placed import from_root, placed
 from obo_bench.core.refusal_reasons import REASONS, Stage
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.roots import MANIFEST_NAME
@@ -26,13 +28,17 @@ SELECTION = ("--ids-file", "--instance-id", "--slice", "--filter", "--difficulty
 SELECTION_FLAGS = ("--shuffle", "--no-shuffle", "--redo-existing", "--dry-run", "--no-eval", "--accept-config-change")
 """Likewise, without a value."""
 _DOCTOR_LOOKS = ("engine_", "gateway_", "evaluator_", "settings_", "model_slot_", "solve_model_", "target_", "budget_")
+_SEEN_BY_ATTEST = {"stamp_absent": "--require-stamp", "seed_is_not_a_git_directory": "--require-git-directory"}
+"""What only a demand finds, of a preset also without an option of the operator's: `doctor` would find nothing wrong."""
 _SIGNALS = frozenset({ExitCode.SIGHUP, ExitCode.SIGINT, ExitCode.SIGTERM})
 Words = list[str]
 
 
 def tell(words: Sequence[str], first: str = "") -> None:
-    """Tell the operator what to do next; `first` is what has to be done before, in words."""
-    answer.tell(f"next: {f'{first}, then: ' if first else ''}{shlex.join(words)}")
+    """Tell the operator what to do next; `first` is what has to be done before, in words, on a line of its own."""
+    if first:
+        answer.tell(f"first: {first}")
+    answer.tell(f"next: {shlex.join(placed(words))}")
 
 
 def tell_after(manifest: Mapping[str, Any] | None, arguments: Sequence[str]) -> None:
@@ -46,8 +52,8 @@ def after(manifest: Mapping[str, Any], arguments: Sequence[str]) -> Words:
     extra = manifest["extra"]
     if extra.get("still_running") or extra.get("outcome") == "crashed":
         return []
-    if refusal := extra.get("refusal"):
-        return _after_refusal(str(refusal["reason"]), arguments)
+    if (refusal := extra.get("refusal")) and not _ran_a_launcher(manifest):
+        return _after_refusal(manifest, str(refusal["reason"]), _own(manifest, arguments))
     return _after_ending(manifest, arguments, int(extra["exit_code"]))
 
 
@@ -67,8 +73,22 @@ def campaign(manifest: Mapping[str, Any], root: Path) -> Words:
     return [*rest, *(() if "--eval" in rest else ("--eval",)), "--run-id", f"{root.name[:96]}-all"]
 
 
-def _after_refusal(reason: str, arguments: Sequence[str]) -> Words:
+def _ran_a_launcher(manifest: Mapping[str, Any]) -> bool:
+    """Say whether it is the record of a launcher that was started: a refusal in it stopped that one, and is told."""
+    return bool(manifest["command"] == "exec" and manifest["extra"].get("outcome") != "refused")
+
+
+def _own(manifest: Mapping[str, Any], arguments: Sequence[str]) -> Sequence[str]:
+    """Return the operator's arguments without a launcher's command line, which may have options of the same names."""
+    launcher = manifest["harness"].get("launcher") or {}
+    return arguments[: len(arguments) - len(launcher.get("command") or ())]
+
+
+def _after_refusal(manifest: Mapping[str, Any], reason: str, arguments: Sequence[str]) -> Words:
     """Doctor looks at everything at once; where it could not see the cause, the remedy alone is told."""
+    if demand := _SEEN_BY_ATTEST.get(reason):
+        asked = [word for word in admission(arguments) if word != demand]
+        return [] if manifest["command"] == "attest" else ["obo-bench", "attest", *asked, demand]
     known = REASONS.get(reason)
     seen = known is not None and (known.stage is not Stage.PREFLIGHT or reason.startswith(_DOCTOR_LOOKS))
     return ["obo-bench", "doctor", *admission(arguments)] if seen else []
@@ -84,6 +104,8 @@ def _after_ending(manifest: Mapping[str, Any], arguments: Sequence[str], status:
             return _after_campaign(manifest, arguments, status)
         case "grade swe-bench-pro":
             return _after_grader(manifest)
+        case "exec":
+            return of_run("programbench status", manifest["run_root"])
         case _:
             return _after_submissions(manifest, status)
 
@@ -121,11 +143,20 @@ def _after_attest(arguments: Sequence[str], status: int) -> Words:
 def _after_campaign(manifest: Mapping[str, Any], arguments: Sequence[str], status: int) -> Words:
     if status == ExitCode.OK:
         looked = manifest["harness"].get("dry_run")
-        return ["obo-bench", *(word for word in arguments if word != "--dry-run")] if looked else []
+        return ["obo-bench", *_with_file(manifest, arguments)] if looked else []
     root = Path(manifest["run_root"])
     if status in _SIGNALS:
         return of_run("campaign resume", root, *admission(arguments))
-    return of_run("campaign status", root)
+    words = after_bad_end(manifest, status)
+    asked = admission(arguments) if words[:1] == ["campaign"] else []
+    return ["obo-bench", *words, *asked] if words else []
+
+
+def _with_file(manifest: Mapping[str, Any], arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the command line of a rehearsed campaign, its file named from the root on."""
+    for word in arguments:
+        if word != "--dry-run":
+            yield from_root(word) if from_root(word) == manifest["harness"].get("file") else word
 
 
 def _after_grader(manifest: Mapping[str, Any]) -> Words:

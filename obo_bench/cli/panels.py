@@ -36,6 +36,10 @@ class HelpfulCommand(TyperCommand):
         """Write all of the help."""
         with_whole_words(formatter, lambda: super(HelpfulCommand, self).format_help(ctx, formatter))
 
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line; what says itself what may be repeated gets no signs for that."""
+        return [re.sub(r"^\{(-- .*)\}\.\.\.$", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
+
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the exit status, and where values come from."""
         del ctx

@@ -1,7 +1,8 @@
 """`obo-bench practice`: the embedded default."""
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +11,9 @@ from obo_bench.cli.panels import RUN, HelpfulGroup
 from obo_bench.core.ending import HandedOn
 from obo_bench.core.refusals import PreflightRefused, UsageError
 from obo_bench.core.roots import check_run_id
+
+if TYPE_CHECKING:
+    from obo_bench.practice.exclusive import ExclusiveData
 
 app = typer.Typer(cls=HelpfulGroup, invoke_without_command=True, subcommand_metavar="[COMMAND]", rich_markup_mode=None)
 
@@ -148,9 +152,10 @@ def gateway(
     -X DELETE ends all faults (from loopback only).
 
     A kill (SIGKILL) and another start with the same directory loses tasks that waited and fails those that ran; Ctrl-C
-    or SIGTERM cancels both.
+    or SIGTERM cancels both. A directory has one server at a time. For scripts its URL is the one line on stdout.
     """
     from obo_bench.practice.directory import make_practice_directory
+    from obo_bench.practice.exclusive import ExclusiveData
     from obo_bench.practice.seed import make_seed_checkout
     from obo_bench.practice.standin import StandInConfig, serve
     from obo_bench.practice.standin.faults import chaos as chaos_of
@@ -158,9 +163,9 @@ def gateway(
 
     faults = (*map(parse_fault, fault or ()), *(chaos_of(chaos) if chaos else ()))
     directory = make_practice_directory(directory)
-    checkout = make_seed_checkout(directory / "ouroboros")
-    serve(
-        StandInConfig(
+    with ExclusiveData(directory / "data") as data:
+        checkout = make_seed_checkout(directory / "ouroboros")
+        config = StandInConfig(
             repo_dir=checkout,
             data_dir=directory / "data",
             port=port,
@@ -175,10 +180,16 @@ def gateway(
             version=version,
             faults=faults,
             seed=seed,
-        ),
-        answer.say,
-        lambda url: _advise(url, directory, checkout),
-    )
+        )
+        serve(config, answer.say, lambda url: _served(url, data, directory, checkout))
+
+
+def _served(url: str, data: "ExclusiveData", directory: Path, checkout: Path) -> None:
+    """Give the address to a script, and to whoever wants to serve the same data; stderr has told it to people."""
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        answer.show(url)
+    data.served_at(url)
+    _advise(url, directory, checkout)
 
 
 def _advise(url: str, directory: Path, checkout: Path) -> None:

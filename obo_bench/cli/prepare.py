@@ -164,6 +164,7 @@ def _prepare(options: "PrepareOptions", reporter: Reporter) -> None:
     result = prepare_submission(options, reporter)
     if result.official_eval_status != "not_run":
         answer.tell(f"official evaluation: {result.official_eval_status}: {result.grade.get('reason', 'no reason')}")
+    answer.because(f"{options.instance_id}: {result.reason_code}{f': {result.error}' if result.error else ''}")
     document = PrepareAnswer(
         run=str(options.run),
         instance_id=options.instance_id,

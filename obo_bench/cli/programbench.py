@@ -47,7 +47,7 @@ def group() -> None:
     short_help="Solve and grade instances through a live Ouroboros server.",
     rich_help_panel=RUN,
     epilog="Exit status: 0 all done, 1 some instance failed, 2 usage, 3-5 refused before anything was spent, "
-    "6 not graded, 7 stopped, 129/130/143 signal.",
+    "6 not graded, 7 stopped, 8 the spending ceiling is reached, 129/130/143 signal.",
 )
 def run(
     repo_dir: arguments.RepoDir = None,

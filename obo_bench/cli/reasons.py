@@ -42,15 +42,23 @@ def row_vocabulary() -> list[dict[str, Any]]:
     ]
 
 
+def launcher_vocabulary() -> list[dict[str, Any]]:
+    """Return every reason of ours that a row of another launcher can carry, with its meaning."""
+    from obo_bench.core.result_reasons import LAUNCHER_REASONS
+
+    return [{"reason": name, "meaning": meaning} for name, meaning in LAUNCHER_REASONS.items()]
+
+
 def reasons(json_: arguments.Json = False) -> None:
     """List why an invocation can be refused and how an instance can end, and what to do about each.
 
     Example: obo-bench reasons --json
     """
     del json_  # read from the command line itself, so that usage errors obey it too
-    rows, row_reasons = vocabulary(), row_vocabulary()
-    text = f"{listing(rows)}\n\n{row_listing(row_reasons)}"
-    answer.give("reasons", text, {"reasons": rows, "row_reasons": row_reasons})
+    rows, row_reasons, launcher_reasons = vocabulary(), row_vocabulary(), launcher_vocabulary()
+    text = "\n\n".join([listing(rows), row_listing(row_reasons), launcher_listing(launcher_reasons)])
+    found = {"reasons": rows, "row_reasons": row_reasons, "launcher_reasons": launcher_reasons}
+    answer.give("reasons", text, found)
 
 
 def listing(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -79,6 +87,17 @@ def row_listing(rows: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"  {row['reason']}", *_indented(row["meaning"])]
         lines += _indented(f"-> {row['remedy']}") if row["remedy"] else []
         lines += _indented(f"=> {row['resume']}")
+    return "\n".join(lines)
+
+
+def launcher_listing(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the reasons of other launchers' rows as plain text of at most 80 columns."""
+    lines = [
+        "How an instance of another launcher (`exec`, `benchmark_run`) can end. Any other",
+        "word is the launcher's own. It decides itself what it does when it is repeated.",
+    ]
+    for row in rows:
+        lines += [f"  {row['reason']}", *_indented(row["meaning"])]
     return "\n".join(lines)
 
 

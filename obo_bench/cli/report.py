@@ -78,19 +78,32 @@ def report(
 
 
 def _summary(made: "RunReport") -> str:
-    counts = ", ".join(f"{count} {status}" for status, count in made.counts.items()) or "no instance"
-    lines = [f"run {made.run.run_id}: {made.ending.outcome}; {counts}", *(f"note: {note}" for note in made.notes)]
-    return "\n".join(lines)
+    from obo_bench.report.counts import counted
+
+    notes = [*([made.run.practice] if made.run.practice else []), *(f"note: {note}" for note in made.notes)]
+    told = f"run {made.run.run_id}: {made.ending.outcome}; {counted(made.counts) or 'no instance'}"
+    return "\n".join([told, *notes])
 
 
 def _tell_next(made: "RunReport", root: Path, form: Format) -> None:
-    """Suggest to publish what has grades, and else to look at what a resume would do."""
+    """Suggest to publish what has grades, and to look at what a resume would do where it would do something."""
     graded = made.scores is not None and made.scores.graded > 0 and made.ending.outcome == "completed"
     practice = is_practice({"requested_task_ids": [instance.instance_id for instance in made.instances]})
-    words = next_step.of_run("programbench status", root)
+    first = "open the page in a browser" if form is Format.HTML else ""
     if graded and made.run.command == "programbench run" and not practice:
-        words = ["obo-bench", "export", "--source", str(root), "--dest", f"{root}-leaderboard", "--leaderboard"]
-    next_step.tell(words, "open the page in a browser" if form is Format.HTML else "")
+        publish = ["obo-bench", "export", "--source", str(root), "--dest", f"{root}-leaderboard", "--leaderboard"]
+        next_step.tell(publish, first)
+    elif not _rests(made):
+        next_step.tell(next_step.of_run("programbench status", root), first)
+
+
+def _rests(made: "RunReport") -> bool:
+    """Say whether the run is over, and a resume would leave all of it alone."""
+    from obo_bench.programbench.row_reasons import Resume, explain
+
+    steps = {explain(instance.reason).resume for instance in made.instances}
+    told = all(instance.status in ("completed", "skipped", "failed", "blocked") for instance in made.instances)
+    return made.ending.outcome in ("completed", "instances_failed") and told and steps <= {Resume.DONE, Resume.KEEPS}
 
 
 def register(app: typer.Typer) -> None:

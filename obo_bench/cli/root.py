@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import typer
 
-from obo_bench.cli import answer, origins, variables
+from obo_bench.cli import answer, mistakes, origins, variables
 from obo_bench.cli.panels import HelpfulGroup
 from obo_bench.cli.parsing import take_as_typed
 
@@ -23,6 +23,14 @@ class Root(HelpfulGroup):
         ctx.default_map = variables.defaults(cast("Any", self), frozenset(args))
         return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; one that is in a group alone is named in full."""
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            mistakes.name_command(error, cast("Any", self), args[0])
+            raise
+
     def invoke(self, ctx: Any) -> object:
         """Run the command; raises UsageError for a variable whose value its option does not take."""
         for name in variables.strangers(cast("Any", self)):
@@ -30,6 +38,7 @@ class Root(HelpfulGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
+            mistakes.name_value(error)
             mistaken = origins.mistaken_variable(error)
             if mistaken is None:
                 raise

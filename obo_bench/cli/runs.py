@@ -14,7 +14,9 @@ from obo_bench.core.reporter import printable
 if TYPE_CHECKING:
     from obo_bench.report.run_list import ListedRun, RunList
 
-_COLUMNS = ("RUN", "KIND", "OUTCOME", "BEGUN", "TOOK", "DONE", "FAILED", "LEFT", "COST", "GRADE", "PROBLEM")
+_COLUMNS = (
+    *("RUN", "BENCHMARK", "KIND", "OUTCOME", "BEGUN", "TOOK", "DONE", "FAILED", "LEFT", "COST", "GRADE", "PROBLEM"),
+)
 _NOTHING = "-"
 _LONGEST = 200
 
@@ -33,6 +35,7 @@ def runs(
 
     One line each, in columns without blanks: `obo-bench runs | awk 'NR > 1 {print $1}'` gives the ids. Under GRADE is
     pass/fail/ungraded, and the official mean over the benchmark; `>=` before a cost means that more may be spent.
+    BENCHMARK is there where records of several are listed.
     """
     del json_  # read from the command line itself, so that usage errors obey it too
     from obo_bench.report.run_list import list_runs
@@ -42,7 +45,7 @@ def runs(
         raise UsageError("where runs are kept is not known: give --runs-root, or set OUROBOROS_BENCH_RUNS_ROOT")
     found = list_runs(place, limit)
     if not found.runs:
-        answer.say(f"there is no run below {place}")
+        answer.say(f"there is no run below {found.runs_root}")
     elif len(found.runs) < found.total:
         answer.say(f"the newest {len(found.runs)} of {found.total}")
     answer.give("runs", "\n".join(_lines(found)), found.document())
@@ -51,24 +54,30 @@ def runs(
 def _lines(found: "RunList") -> list[str]:
     if not found.runs:
         return []
-    now = time.time()
-    rows = [_COLUMNS, *(_cells(run, now) for run in found.runs)]
-    shown = [
-        at for at, name in enumerate(_COLUMNS) if name != "PROBLEM" or any(row[at] != _NOTHING for row in rows[1:])
-    ]
+    rows = [_COLUMNS, *map(_cells, found.runs)]
+    shown = [at for at, name in enumerate(_COLUMNS) if _is_shown(name, [row[at] for row in rows[1:]])]
     widths = [max(len(row[at]) for row in rows) for at in range(len(_COLUMNS))]
     return ["  ".join(f"{row[at]:<{widths[at]}}" for at in shown).rstrip() for row in rows]
 
 
-def _cells(run: "ListedRun", now: float) -> tuple[str, ...]:
-    begun, ended = run.created_at_unix, now if run.alive else run.finished_at_unix
-    took = ended - begun if begun is not None and ended is not None else None
+def _is_shown(column: str, cells: list[str]) -> bool:
+    """Leave out what tells nothing: a benchmark that all have in common, problems where there are none."""
+    told = {cell for cell in cells if cell != _NOTHING}
+    return len(told) > 1 if column == "BENCHMARK" else bool(told) or column != "PROBLEM"
+
+
+def _cells(run: "ListedRun") -> tuple[str, ...]:
+    begun = run.begun_at_unix
+    took = (
+        f"{'>=' if run.worked_is_lower_bound else ''}{duration(run.worked_sec)}" if run.worked_sec is not None else ""
+    )
     cells = (
         run.run_id,
+        run.benchmark,
         run.kind,
         "at_work" if run.alive else run.outcome,
         time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(begun)) if begun is not None else "",
-        duration(took),
+        took,
         "" if run.completed is None else f"{run.completed}/{'?' if run.requested is None else run.requested}",
         _number(run.failed),
         _number(run.not_attempted),

@@ -63,12 +63,15 @@ def status(
 
 def _next(found: "RunStatus") -> list[str]:
     """Return what comes next; nothing where the answer itself ends with the command of the resume."""
+    from obo_bench.cli.status_text import leaves_all_alone
+
     if found.process.state == "alive":
         return next_step.of_run("programbench status", found.run_root, "--watch")
-    if found.resume is not None and set(found.resume.steps) != {"skip"}:
+    if found.resume is not None and not leaves_all_alone(found.resume):
         return []
     practice = is_practice({"requested_task_ids": [instance.instance_id for instance in found.instances]})
-    if found.kind == "run" and found.grades is None and found.outcome == "completed" and not practice:
+    solved = found.outcome == "completed" or (found.outcome == "instances_failed" and "completed" in found.totals)
+    if found.kind == "run" and found.grades is None and solved and not practice:
         return next_step.of_run("eval", found.run_root)
     return next_step.of_run("programbench report", found.run_root) if found.instances else []
 

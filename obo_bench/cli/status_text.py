@@ -1,13 +1,15 @@
 """A status as lines for people: plain text, foreign words made harmless, the same on a terminal and in a file."""
 
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from obo_bench.core.reporter import printable
+from obo_bench.report.counts import counted
 
 if TYPE_CHECKING:
-    from obo_bench.report.status.document import InstanceStatus, RunStatus
+    from obo_bench.report.status.document import InstanceStatus, ResumeStatus, RunStatus
 
 _COLUMNS = ("INSTANCE", "STATE", "FOR", "TRY", "ROUNDS", "COST", "GRADE", "DETAIL")
 _LONGEST_DETAIL = 300
@@ -15,11 +17,31 @@ _MOST_STEPS = 20
 _ACTIVE_FIRST = ("solving", "submitting", "packaging", "queued", "preparing", "left")
 
 
-def status_lines(status: "RunStatus", *, most_instances: int | None = None) -> list[str]:
-    """Return the lines; `most_instances` keeps those at work, then the latest endings."""
-    blocks = [list(_head(status)), _table(status, most_instances), list(_events(status)), list(_resume(status))]
+def status_lines(
+    status: "RunStatus", *, most_instances: int | None = None, most_events: int | None = None
+) -> list[str]:
+    """Return the lines; `most_instances` keeps those at work, then the latest endings, `most_events` the latest."""
+    told = list(_events(status, len(status.events) if most_events is None else most_events))
+    blocks = [list(_head(status)), _table(status, most_instances), told, list(_resume(status))]
     lines = [line for block in blocks if block for line in ("", *block)][1:]
     return [printable(line) for line in lines]
+
+
+def frame_lines(status: "RunStatus", height: int) -> list[str]:
+    """Return at most so many lines: what is at work comes before the events, and they before what has ended."""
+    instances, events = len(status.instances), len(status.events)
+    at_work = min(sum(str(one.state) in _ACTIVE_FIRST for one in status.instances), instances)
+    while True:
+        lines = status_lines(status, most_instances=instances, most_events=events)
+        excess = len(lines) - height
+        if excess <= 0 or (instances <= 1 and not events):
+            return lines[: max(height, 1)]
+        if instances > max(at_work, 1):
+            instances = max(instances - excess, at_work, 1)
+        elif events:
+            events = max(events - excess, 0)
+        else:
+            instances = max(instances - excess, 1)
 
 
 def change_lines(before: "RunStatus | None", now: "RunStatus") -> list[str]:
@@ -79,9 +101,13 @@ def _workers(status: "RunStatus") -> str:
 def _when(status: "RunStatus") -> str:
     if status.created_at_unix is None:
         return ""
-    begun = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(status.created_at_unix))
-    took = "for" if status.process.state == "alive" else "took"
-    return f"begun {begun}" + (f", {took} {duration(status.elapsed_sec)}" if status.elapsed_sec is not None else "")
+    begun = time.localtime(status.created_at_unix if status.begun_at_unix is None else status.begun_at_unix)
+    told = f"begun {time.strftime('%Y-%m-%d %H:%M:%S', begun)}"
+    if status.worked_sec is not None:
+        took = "for" if status.process.state == "alive" else "took"
+        told += f", {took} {'at least ' if status.worked_is_lower_bound else ''}{duration(status.worked_sec)}"
+    killed = f", {status.killed_invocations} of them killed" if status.killed_invocations else ""
+    return f"{told} in {status.invocations} invocations{killed}" if status.invocations > 1 else told
 
 
 def _process(status: "RunStatus") -> str:
@@ -127,8 +153,8 @@ def _money(status: "RunStatus") -> str:
 def _instances(status: "RunStatus") -> str:
     if not status.requested:
         return ""
-    counted = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in status.totals.items())
-    return f"{status.requested}: {counted}" if counted else str(status.requested)
+    told = counted(status.totals)
+    return f"{status.requested}: {told}" if told else str(status.requested)
 
 
 def _evaluation(status: "RunStatus") -> str:
@@ -183,7 +209,7 @@ def _cells(one: "InstanceStatus", now: float) -> tuple[str, ...]:
         "" if one.rounds is None else str(one.rounds),
         cost,
         grade,
-        printable(_detail(one))[:_LONGEST_DETAIL],
+        _cut(printable(_detail(one))),
     )
 
 
@@ -200,17 +226,25 @@ def _detail(one: "InstanceStatus") -> str:
     return ", ".join(parts)
 
 
-def _events(status: "RunStatus") -> Iterable[str]:
-    if status.events:
+def _cut(text: str) -> str:
+    """Return a text at its full length, or the words of it that have room, and a sign that there are more."""
+    if len(text) <= _LONGEST_DETAIL:
+        return text
+    kept = text[: _LONGEST_DETAIL + 1]
+    return f"{kept.rpartition(' ')[0].rstrip() or kept[:-1]} ..."
+
+
+def _events(status: "RunStatus", most: int) -> Iterable[str]:
+    if status.events and most:
         yield "last events"
-    for event in status.events:
+    for event in status.events[-most:] if most else ():
         stamp = time.strftime("%H:%M:%S", time.localtime(event.ts_unix))
-        yield f"  {stamp} {event.subject + ': ' if event.subject else ''}{event.text[:_LONGEST_DETAIL]}"
+        yield f"  {stamp} {event.subject + ': ' if event.subject else ''}{_cut(event.text)}"
 
 
 def _resume(status: "RunStatus") -> Iterable[str]:
     resume = status.resume
-    if resume is None or (resume.steps and set(resume.steps) == {"skip"}):
+    if resume is None or set(resume.steps) == {"skip"}:
         return
     if resume.steps:
         yield "a resume would: " + ", ".join(f"{step} {count}" for step, count in sorted(resume.steps.items()))
@@ -219,9 +253,28 @@ def _resume(status: "RunStatus") -> Iterable[str]:
     yield from told[:_MOST_STEPS]
     if len(told) > _MOST_STEPS:
         yield f"  and {len(told) - _MOST_STEPS} more, all in the answer of --json"
+    if leaves_all_alone(resume):
+        yield _how_to_repeat(status, resume)
+        return
+    if not resume.shell:
+        yield "to go on:"
     for note in resume.notes:
         yield f"  {note}"
-    yield f"next: {resume.shell}"
+    if resume.shell:
+        yield f"next: {resume.shell}"
+
+
+def leaves_all_alone(resume: "ResumeStatus") -> bool:
+    """Say whether a resume would do nothing: every instance is done, or ended in a way that it does not repeat."""
+    return bool(resume.steps) and set(resume.steps) <= {"skip", "keep"}
+
+
+def _how_to_repeat(status: "RunStatus", resume: "ResumeStatus") -> str:
+    kept = [one.reason_code for one in status.instances if one.next_step is not None and one.next_step.step == "keep"]
+    if resume.command[1:2] == ["practice"]:
+        return "practice solves none of them again: take another --run-id"
+    wishes = [word for reason in dict.fromkeys(kept) for word in ("--retry", reason)]
+    return f"to solve them again: {shlex.join([*resume.command, *wishes])}"
 
 
 def _run_text(status: "RunStatus") -> str:

@@ -6,17 +6,19 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from obo_bench.cli.status_text import change_lines, status_lines
+from obo_bench.cli.status_text import change_lines, frame_lines, status_lines
 from obo_bench.core.redact import process_redactor
+from obo_bench.report.board.style import signs_for
+from obo_bench.report.board.wrapping import shortened
 
 if TYPE_CHECKING:
     from obo_bench.report.status.collect import StatusReader
     from obo_bench.report.status.document import RunStatus
 
-_MOVING = ("taken_at_unix", "elapsed_sec")
+_MOVING = ("taken_at_unix", "elapsed_sec", "worked_sec")
 """What differs from one look to the next although nothing has changed."""
-_ROOM_FOR_REST = 4
-"""Lines of a terminal that no instance gets."""
+_ROOM_FOR_CURSOR = 1
+"""Lines of a terminal that are left to the cursor: a picture that is higher could not be taken away again."""
 
 
 class OutputGone(Exception):
@@ -92,7 +94,8 @@ class InPlace(Looker):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give it back."""
+        """Give it back; the last picture stays there where no whole text has taken its place."""
+        self._live.transient = False
         self._live.__exit__(kind, error, trace)
 
     def show(self, status: "RunStatus") -> None:
@@ -103,13 +106,13 @@ class InPlace(Looker):
             self._live.stop()
             _write(status_lines(status))
             return
-        height = self.console.size.height
-        around = len(status_lines(status, most_instances=0))
-        lines = status_lines(status, most_instances=max(1, height - around - _ROOM_FOR_REST))
-        text = process_redactor().text("\n".join(lines))
+        columns, height = self.console.size
+        text = process_redactor().text("\n".join(frame_lines(status, height - _ROOM_FOR_CURSOR)))
         shown = text.encode(self.console.encoding, "backslashreplace").decode(self.console.encoding)
+        more = signs_for(self.console.encoding).more
+        lines = [shortened(line, columns, more, tail=0) for line in shown.split("\n")]
         try:
-            self._live.update(Text(shown, no_wrap=True, overflow="crop"), refresh=True)
+            self._live.update(Text("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
         except OSError as error:
             raise OutputGone(str(error)) from error
 

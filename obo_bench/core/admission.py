@@ -61,7 +61,9 @@ class AdmissionRequest:
     data_root: Path | None = None
     """A data directory of its own that the server was given; no output may land in it."""
     inputs: Mapping[str, Path] = field(default_factory=dict)
-    """What the command only reads, by what it is; no output may land in it."""
+    """Directories that the command only reads, by what they are; no output may land in them."""
+    input_files: Mapping[str, Path] = field(default_factory=dict)
+    """Files that the command only reads, by what they are; no output may replace them."""
     outputs: Sequence[Path] = ()
     """Files beside the run root that the command will write."""
     argv: Sequence[str] = field(default_factory=lambda: list(sys.argv))

@@ -56,6 +56,12 @@ class Display(Reporter):
         if shown is not None:
             shown.update(change, verbose=self._verbose)
 
+    def flush(self) -> None:
+        """Wait until all events so far are shown, two seconds at most."""
+        shown = self._shown
+        if shown is not None:
+            shown.flush()
+
     def open(self, log: InvocationLog) -> None:
         """Begin to show, and to log."""
         self._shown = _Shown(list(self.faces()), log)
@@ -74,7 +80,7 @@ class _Shown:
         self._faces = iter([*faces, NoFace])
         self._log = log
         self._state = RunState()
-        self._lines: deque[str] = deque(maxlen=_LONGEST_QUEUE)
+        self._lines: deque[str | threading.Event] = deque(maxlen=_LONGEST_QUEUE)
         self._progress_told: dict[str, float] = {}
         self._news = threading.Event()
         self._over = threading.Event()
@@ -97,6 +103,12 @@ class _Shown:
             self._state.event(text, change.subject)
         if verbose or change.phase in _SHOWN_PHASES or self._is_long(change):
             self._say(text, change.subject)
+
+    def flush(self) -> None:
+        reached = threading.Event()
+        self._lines.append(reached)
+        self._news.set()
+        reached.wait(_CLOSE_SEC)
 
     def _is_long(self, change: InstanceChange) -> bool:
         """Say whether it tells how far something is that takes long."""
@@ -144,4 +156,8 @@ class _Shown:
     def _pending_lines(self) -> Iterator[str]:
         with contextlib.suppress(IndexError):
             while True:
-                yield self._lines.popleft()
+                line = self._lines.popleft()
+                if isinstance(line, threading.Event):
+                    line.set()  # what came before it has been shown
+                else:
+                    yield line

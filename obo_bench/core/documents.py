@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from obo_bench.core.files import read_whole
+from obo_bench.core.why import why
 from obo_bench.core.wire_format import READING, WireModel
 
 Document = TypeVar("Document", bound=WireModel)
@@ -38,13 +39,13 @@ def read_document(model: type[Document], path: str | os.PathLike[str]) -> Docume
     try:
         data = read_whole(path)
     except OSError as error:
-        raise UnreadableDocument(str(path), "", f"cannot be read: {error.strerror or error}") from error
+        raise UnreadableDocument(str(path), "", f"cannot be read: {why(error)}") from error
     try:
         return parse_document(model, data)
     except ValidationError as error:
         raise UnreadableDocument(str(path), *_explained(error)) from error
     except (ValueError, RecursionError) as error:
-        raise UnreadableDocument(str(path), "", f"is not a JSON document: {error}") from error
+        raise UnreadableDocument(str(path), "", f"is not a JSON document: {why(error)}") from error
 
 
 def parse_document(model: type[Document], data: bytes) -> Document:

@@ -20,9 +20,9 @@ class ResultEnvelope(WireModel):
     exit_code: int
     """The process's exit status."""
     run_root: str | None
-    """The directory of the run; null when nothing was recorded."""
+    """The directory of the run; null when nothing was recorded, or appended to a record."""
     manifest: str | None
-    """The manifest; null when nothing was recorded."""
+    """The manifest; likewise."""
     refusal: RefusalRecord | None
     """The refusal, if that is how it ended."""
     error: ErrorRecord | None

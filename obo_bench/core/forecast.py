@@ -2,7 +2,7 @@
 
 from statistics import fmean
 
-from obo_bench.core.run_state import Snapshot
+from obo_bench.core.run_state import InstanceState, Snapshot
 
 ENOUGH = 2
 """So many instances must have ended before their durations say anything about the others."""
@@ -11,16 +11,31 @@ ENOUGH = 2
 def remaining_sec(snapshot: Snapshot) -> float | None:
     """Return how many seconds the stage may still take; None as long as nothing tells.
 
-    Every instance counts as long as the mean of those that have ended, shared out among the workers; one that is at
-    work longer than that may end at any moment. So an early guess is a rough one.
+    What is to begin counts as long as the mean of those that have ended, shared out among the workers. What runs counts
+    from the moment in which a worker of the server had it, and may end at any moment once that was longer than the
+    mean. So an early guess is a rough one.
     """
     waiting = snapshot.waiting
     if waiting is None or len(snapshot.worked_sec) < ENOUGH:
         return None
-    mean = fmean(snapshot.worked_sec)
-    rest = [max(mean - (snapshot.now - instance.begun), 0.0) for instance in snapshot.active]
-    shared = (sum(rest) + mean * waiting) / max(snapshot.run.workers or 1, 1)
+    whole, running = fmean(snapshot.worked_sec), fmean(snapshot.ran_sec or snapshot.worked_sec)
+    rest = [_rest_sec(instance, snapshot.now, whole, running) for instance in snapshot.active]
+    shared = (sum(rest) + whole * waiting) / max(snapshot.run.workers or 1, 1)
     return max(shared, max(rest, default=0.0))
+
+
+def time_left_text(snapshot: Snapshot) -> str:
+    """Return how long the stage may still take, in words; empty where nothing is left or nothing tells."""
+    left = remaining_sec(snapshot)
+    if left is None or not (snapshot.active or snapshot.waiting):
+        return ""
+    return f"about {duration_text(left)} left" if left > 0 else "longer than the average so far"
+
+
+def _rest_sec(instance: InstanceState, now: float, whole: float, running: float) -> float:
+    if instance.running_since is None:
+        return max(whole - (now - instance.begun), running)
+    return max(running - (now - instance.running_since), 0.0)
 
 
 def duration_text(seconds: float) -> str:
@@ -51,7 +66,5 @@ def progress_text(snapshot: Snapshot) -> str:
         counts = ", ".join(f"{phases.count(phase)} {phase}" for phase in dict.fromkeys(phases))
         parts.append(f"{len(phases)} at work ({counts})")
     parts.append(f"spent {spending_text(snapshot)}")
-    left = remaining_sec(snapshot)
-    if left is not None:
-        parts.append(f"about {duration_text(left)} left")
-    return "; ".join(parts)
+    parts.append(time_left_text(snapshot))
+    return "; ".join(filter(None, parts))

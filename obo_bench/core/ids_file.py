@@ -4,6 +4,7 @@ from pathlib import Path
 
 from obo_bench.core.files import read_whole
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.why import why
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
@@ -13,8 +14,8 @@ def read_ids(path: Path) -> tuple[str, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise PreflightRefused(
             "ids_file_unreadable",
-            f"--ids-file {str(path)!r} cannot be read: {error}",
-            evidence={"ids_file": str(path), "error": str(error)},
+            f"--ids-file {str(path)!r} cannot be read: {why(error)}",
+            evidence={"ids_file": str(path), "error": why(error)},
         ) from error
     ids = tuple(name for line in lines if (name := line.partition("#")[0].strip()))
     if not ids:

@@ -51,6 +51,7 @@ class Row(WireModel):
     submission_sha256: str = ""
     """SHA-256 of the submission archive."""
     durations: dict[str, float] = Field(default_factory=dict)
-    """Seconds on a monotonic clock, by phase."""
+    """Seconds on a monotonic clock, by phase, of the invocation that wrote the row. How long a task lasted that an
+    earlier one had submitted is told by `details.resumed_task` (submitted_unix, ended_unix: wall clock)."""
     cost: dict[str, Any] = Field(default_factory=dict)
     """What the server said it cost."""

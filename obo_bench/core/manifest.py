@@ -129,7 +129,7 @@ class ErrorRecord(WireModel):
     """An ending that is neither a result nor a refusal."""
 
     type: str
-    """Exception type."""
+    """Exception type; the outcome where a launcher concluded with it and said why."""
     message: str
     """Its text."""
 
@@ -219,7 +219,7 @@ class RunManifest(WireModel):
     official_command: list[str] = Field(default_factory=list)
     """The official evaluator's command line."""
     timeout_sec: float | None = None
-    """Time limit of one instance in seconds."""
+    """Time limit of one instance in seconds; that of the whole launcher where `exec` started it."""
     isolated_data_root: str | None = None
     """A data directory of its own that the server was given."""
     output_paths: dict[str, str] = Field(default_factory=dict)

@@ -19,6 +19,7 @@ class ManifestStore:
         self._own = self._aside / f"{invocation}.json"
         self.path = self._final
         """Where this invocation's manifest is at present."""
+        self._stays_aside = False
 
     @property
     def published(self) -> bool:
@@ -50,9 +51,13 @@ class ManifestStore:
             self.path = self._own
         return history
 
+    def keep_earlier(self) -> None:
+        """Never replace an earlier manifest that was admitted: this invocation's stays in its own file."""
+        self._stays_aside = True
+
     def promote(self) -> None:
         """Make this invocation's manifest the run's, with the earlier one set aside."""
-        if self.published:
+        if self.published or self._stays_aside:
             return
         if self._final.exists():
             self._set_aside(read_json_object(self._final) or {})

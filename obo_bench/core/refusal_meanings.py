@@ -50,7 +50,7 @@ MEANINGS: Mapping[str, str] = {
     "run_not_found": "there is no such run",
     "campaign_invalid": "the campaign file cannot be read, or describes no campaign that can be run",
     "grades_at_stake": "the evaluator has no tasks for graded instances: it could only take their grades away",
-    "nothing_to_retry": "--retry was given for a run in which nothing has ended yet",
+    "nothing_to_retry": "--retry was given in a run where nothing has ended yet, or its reason is nearly a known one",
     "resume_config_mismatch": "the run was admitted with another configuration",
     "budget_insufficient": "the OpenRouter key, or its account, can spend less than --min-budget-usd",
     "budget_unreadable": "what the OpenRouter key can spend is not known",

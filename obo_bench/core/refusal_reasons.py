@@ -138,12 +138,15 @@ REASONS: Mapping[str, Reason] = {
         "install programbench and the docker command (PROGRAMBENCH_PYTHON names its interpreter); `run` also goes "
         "without, with --no-eval",
     ),
-    "run_locked": Reason(Stage.PREFLIGHT, "wait for the process that holds the run, or choose another --run-id"),
+    "run_locked": Reason(
+        Stage.PREFLIGHT,
+        "wait for the process that holds the run, or begin another (--run-id, FILE; in Python run_root)",
+    ),
     "run_not_found": Reason(
         Stage.PREFLIGHT, "name the run's directory, or its id with --runs-root saying where runs are kept"
     ),
     "campaign_invalid": Reason(
-        Stage.PREFLIGHT, "correct what the message names; `obo-bench campaign check FILE` tells of everything at once"
+        Stage.PREFLIGHT, "correct what the message names; `obo-bench campaign check FILE` tells what else there is"
     ),
     "grades_at_stake": Reason(
         Stage.PREFLIGHT,
@@ -151,7 +154,8 @@ REASONS: Mapping[str, Reason] = {
         "--directory DIR --run-id ID`, or in the second terminal that `practice gateway` tells",
     ),
     "nothing_to_retry": Reason(
-        Stage.PREFLIGHT, "correct --run-id (`obo-bench runs` lists them), or leave --retry out to begin a new run"
+        Stage.PREFLIGHT,
+        "correct --run-id (`obo-bench runs` lists them) or --retry, or leave --retry out to begin a new run",
     ),
     "resume_config_mismatch": Reason(
         Stage.PREFLIGHT, "repeat the admitted configuration, choose another --run-id, or pass --accept-config-change"
@@ -190,7 +194,8 @@ REASONS: Mapping[str, Reason] = {
     ),
     "output_not_confined": Reason(
         Stage.PREFLIGHT,
-        "choose a place outside the checkout, the server's data directory and what is read (--runs-root, --output)",
+        "choose a place outside the checkout, the server's data directory and what is read (--runs-root, or the option "
+        "that names the output)",
     ),
 }
 """Every reason an invocation can be refused for, in the order of the gates."""

@@ -33,7 +33,8 @@ class ExitCode(IntEnum):
         1,
         (
             "completed, but at least one instance failed, not all could be exported, or the gate said NO-GO "
-            "(`--explain-override`: not set; `cancel`: not all)"
+            "(`--explain-override`: not set; `cancel`: not all; a command that only looks: its answer could not be "
+            "written)"
         ),
     )
     USAGE = 2, "usage error: bad flag or value; nothing was started"

@@ -28,6 +28,9 @@ class Reporter:
     def update(self, change: "Change") -> None:
         """Take note of how the run or an instance stands now; by default nobody does."""
 
+    def flush(self) -> None:
+        """Wait, though never for long, until what was told is shown; by default it is shown at once."""
+
 
 def printable(text: str) -> str:
     """Return foreign text as one line that cannot drive the terminal and does not fill it.

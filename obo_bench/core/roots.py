@@ -38,6 +38,11 @@ def runs_root(explicit: Path | None, repo_dir: Path, environ: Mapping[str, str] 
     return Path(named).absolute() if named else repo_dir.absolute().parent / "bench_runs"
 
 
+def without_dots(path: Path) -> Path:
+    """Return a path from the root on, to be shown: links are followed only where a `..` would else mislead."""
+    return Path(os.path.realpath(path)) if ".." in path.parts else path.absolute()
+
+
 def forbidden_places(
     repo_dir: Path | None,
     settings_path: Path | None,
@@ -67,4 +72,16 @@ def check_confined(output: Path, places: Mapping[str, Path]) -> None:
                 "output_not_confined",
                 f"the output {str(output)!r} would land in {name} ({str(place)!r}), which a run must never change",
                 evidence={"output": str(resolved), "place": name, "directory": str(place.resolve())},
+            )
+
+
+def check_replaces_nothing(output: Path, files: Mapping[str, Path]) -> None:
+    """Raise PreflightRefused `output_not_confined` when `output`, links resolved, is one of `files`."""
+    resolved = output.resolve()
+    for name, file in files.items():
+        if resolved == file.resolve():
+            raise PreflightRefused(
+                "output_not_confined",
+                f"the output {str(output)!r} would replace {name} ({str(file)!r}), which a run must never change",
+                evidence={"output": str(resolved), "place": name, "file": str(resolved)},
             )

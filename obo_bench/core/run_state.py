@@ -10,6 +10,9 @@ from typing import TypeVar
 from obo_bench.core.reporter import Reporter, told
 from obo_bench.core.run_changes import Change, InstanceChange, InstanceEnded, Phase, RunChange
 
+_SOLVES = frozenset({Phase.RUNNING, Phase.EVALUATION})
+"""Phases from which on nothing is waited for any more: no image, no worker of the server."""
+_NOT_DONE = "not_attempted"
 KEPT_EVENTS = 30
 """The latest events that are kept for a display."""
 
@@ -26,6 +29,8 @@ class InstanceState:
     """When its work began, on the state's clock in seconds."""
     phase_begun: float
     """When its phase began."""
+    running_since: float | None = None
+    """When a worker of the server, or the evaluator, had it; None before."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +59,21 @@ class Snapshot:
     """How many ended, by outcome."""
     worked_sec: Sequence[float] = ()
     """How long each instance of the stage took that had work."""
+    ran_sec: Sequence[float] = ()
+    """The same, without what was waited for before."""
     events: Sequence[Event] = ()
     """The latest events, oldest first."""
 
     @property
     def done(self) -> int:
-        """How many instances of the stage have ended."""
-        return sum(self.ended.values())
+        """How many instances of the stage have ended; one that was not attempted has not."""
+        return sum(self.ended.values()) - self.ended.get(_NOT_DONE, 0)
 
     @property
     def waiting(self) -> int | None:
-        """How many have not begun; None while nobody knows how many there are."""
-        return None if self.run.total is None else max(self.run.total - self.done - len(self.active), 0)
+        """How many are still to begin; None while nobody knows how many there are."""
+        gone = sum(self.ended.values()) + len(self.active)
+        return None if self.run.total is None else max(self.run.total - gone, 0)
 
     @property
     def spent_usd(self) -> float | None:
@@ -93,6 +101,7 @@ class RunState(Reporter):
         self._ended: Counter[str] = Counter()
         self._gone: set[str] = set()
         self._worked: deque[float] = deque(maxlen=1000)
+        self._ran: deque[float] = deque(maxlen=1000)
         self._events: deque[Event] = deque(maxlen=KEPT_EVENTS)
 
     def event(self, text: str, subject: str = "") -> None:
@@ -122,6 +131,7 @@ class RunState(Reporter):
                 active=tuple(self._active.values()),
                 ended=dict(self._ended),
                 worked_sec=tuple(self._worked),
+                ran_sec=tuple(self._ran),
                 events=tuple(self._events),
             )
 
@@ -131,6 +141,7 @@ class RunState(Reporter):
             self._ended.clear()
             self._gone.clear()
             self._worked.clear()
+            self._ran.clear()
         self._run = _merged(self._run, change)
 
     def _instance_changed(self, change: InstanceChange) -> None:
@@ -139,20 +150,27 @@ class RunState(Reporter):
             return
         now, known = self._clock(), self._active.get(change.subject)
         if known is None:
-            started = InstanceChange(change.subject, phase=Phase.WAITING)
-            self._active[change.subject] = InstanceState(_merged(started, change), now, now)
+            started = _merged(InstanceChange(change.subject, phase=Phase.WAITING), change)
+            state = InstanceState(started, now, now)
         elif change.phase in (None, known.change.phase):
-            self._active[change.subject] = replace(known, change=_merged(known.change, change))
+            state = replace(known, change=_merged(known.change, change))
         else:
             merged = _merged(replace(known.change, progress=None, status=None), change)
-            self._active[change.subject] = InstanceState(merged, known.begun, now)
+            state = replace(known, change=merged, phase_begun=now)
+        if state.running_since is None and state.change.phase in _SOLVES:
+            state = replace(state, running_since=now)
+        self._active[change.subject] = state
 
     def _instance_ended(self, change: InstanceEnded) -> None:
         known = self._active.pop(change.subject, None)
         self._gone.add(change.subject)
         self._ended[change.outcome] += 1
-        if known is not None and change.worked:
-            self._worked.append(self._clock() - known.begun)
+        if known is None or not change.worked:
+            return
+        now = self._clock()
+        self._worked.append(now - known.begun)
+        if known.running_since is not None:
+            self._ran.append(now - known.running_since)
 
 
 def _merged(known: Facts, change: Facts) -> Facts:

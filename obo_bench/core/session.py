@@ -8,6 +8,7 @@ import os
 import secrets
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,7 +21,7 @@ from obo_bench.core.manifest import Outcome, RunManifest
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusal_watch import RefusalWatch
 from obo_bench.core.refusals import ExitCode, PreflightRefused, Refusal
-from obo_bench.core.roots import check_confined, forbidden_places
+from obo_bench.core.roots import check_confined, check_replaces_nothing, forbidden_places
 from obo_bench.core.seed.gate import examine_seed
 from obo_bench.core.signals import Interrupted, SignalGuard, untorn
 
@@ -69,6 +70,7 @@ class Session:
         places = forbidden_places(request.repo_dir, request.settings_path, request.data_root) | dict(request.inputs)
         for output in (self.run_root, *request.outputs):
             check_confined(output, places)
+            check_replaces_nothing(output, request.input_files)
         try:
             self._claim()
         except OSError as error:
@@ -84,6 +86,15 @@ class Session:
         if report.objection is not None:
             raise report.objection.refusal()
 
+    def take_checkout(self, repo_dir: Path, settings_path: Path) -> None:
+        """Take over what the run's own record names, where the arguments named no checkout.
+
+        Raises as admission does: the run root may not lie in it, and the gates decide.
+        """
+        self.request = replace(self.request, repo_dir=repo_dir, settings_path=settings_path)
+        check_confined(self.run_root, forbidden_places(repo_dir, settings_path))
+        self.collect()
+
     def checkpoint(self) -> None:
         """Write the manifest as it stands; once its ending is recorded, a late worker changes nothing any more."""
         with self._writing:
@@ -94,6 +105,10 @@ class Session:
         """Publish this invocation as the run's manifest: every gate has let it through."""
         self._store.promote()
         self.checkpoint()
+
+    def only_looks(self) -> None:
+        """Leave an earlier invocation's manifest the run's, however this one ends: it changes nothing of the run."""
+        self._store.keep_earlier()
 
     def conclude(self, outcome: Outcome, exit_code: int) -> None:
         """Say how the body ended, with a status from 0 to 255; published when the seam is left."""

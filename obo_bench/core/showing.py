@@ -1,6 +1,9 @@
 """Shows and logs a recorded body from its beginning to its end."""
 
+import time
+from collections.abc import Mapping
 from types import TracebackType
+from typing import Any
 
 from obo_bench.core.display import Display
 from obo_bench.core.ending import error_record, outcome_of, says_success
@@ -42,7 +45,7 @@ class Showing:
             reporter.open(log)
         reporter.update(RunChange(run_id=session.run_root.name, stage=session.manifest.command))
         if session.left_behind:
-            reporter.event(f"an earlier invocation died without an ending: {session.left_behind}")
+            reporter.event(f"an earlier invocation died without an ending: {_who(session.left_behind)}")
 
     def _end(self, error: BaseException | None) -> None:
         if isinstance(self._reporter, Display):
@@ -53,3 +56,14 @@ class Showing:
             return f"ended: {self._session.outcome} (exit status {self._session.exit_code})"
         told = error_record(error)
         return f"ended: {outcome_of(error)}: {told.type}: {told.message}"
+
+
+def _who(owner: Mapping[str, Any]) -> str:
+    """Return the owner record of a dead invocation in words; another program may have written anything there."""
+    begun = owner.get("started_unix")
+    try:
+        since = time.strftime(", begun %Y-%m-%d %H:%M:%S", time.localtime(begun)) if begun else ""
+    except (TypeError, ValueError, OverflowError, OSError):
+        since = ""
+    named = f" (invocation {owner['invocation']})" if owner.get("invocation") else ""
+    return f"process {owner.get('pid', 'unknown')} on {owner.get('host', 'unknown')}{since}{named}"

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 
 PREFIX = "OBO_BENCH_"
 """What the variable of an option begins with."""
+STEP = "OBO_BENCH_CAMPAIGN_STEP"
+"""Set for a command that a campaign starts: what comes next is the campaign's to say. No launcher inherits it."""
 KEPT = frozenset(
     {
         "OBO_BENCH_OPENROUTER_URL",
         "OBO_BENCH_PARENT_FD",
+        STEP,
         # What `exec` tells a launcher, which may start commands of ours.
         "OBO_BENCH_INVOCATION",
         "OBO_BENCH_LEDGER",
@@ -29,4 +32,4 @@ def is_option_variable(name: str) -> bool:
 
 def without_option_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment for a child that is given all of its options: the operator's were meant for the parent."""
-    return {name: value for name, value in environ.items() if not is_option_variable(name)}
+    return {name: value for name, value in environ.items() if not is_option_variable(name) and name != STEP}

@@ -36,6 +36,8 @@ class TaskCheckpoint(WireModel):
     """The attempt that the task belongs to."""
     container: str = ""
     """Name of the cleanroom that the task works in."""
+    submitted_unix: float | None = None
+    """Wall-clock seconds at which the task was about to be given to the server; null in older checkpoints."""
     cancel_asked: bool = False
     """An operator has asked to end the task: whoever comes next finishes that, and makes no other task for it."""
 

@@ -41,6 +41,15 @@ def usd(value: object) -> float | None:
     return float(value)
 
 
+def is_lower_bound(cost: Mapping[str, Any]) -> bool:
+    """Say whether more may have been spent than `usd` of a row's `cost`.
+
+    A row of version 0.1.0 says only whether the account is closed; a launcher that names an amount, and nothing else,
+    means that amount.
+    """
+    return bool(cost.get("lower_bound", not cost.get("final", True)))
+
+
 def _of_breakdown(source: Mapping[str, Any]) -> dict[str, Any]:
     parts = [usd(source.get(name)) for name in _PARTS]
     spent = None if parts[0] is None else sum(part or 0.0 for part in parts)

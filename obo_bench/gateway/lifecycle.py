@@ -64,7 +64,7 @@ class TaskLife:
         Raises TaskRejected for a refusal that a repetition cannot change, GatewayError when it stays unclear
         whether the task arrived (the intent stays on disk, so that a restart can find out).
         """
-        checkpoint = self._checkpoints.write(checkpoint)
+        checkpoint = self._checkpoints.write(checkpoint.model_copy(update={"submitted_unix": time.time()}))
         for _ in range(SUBMIT_TRIES - 1):
             try:
                 return self._submit_once(body, checkpoint)

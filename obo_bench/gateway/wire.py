@@ -3,6 +3,7 @@
 Source: the recorded behaviour of Ouroboros 6.75 and 6.102.
 """
 
+from datetime import datetime
 from typing import Any
 
 from pydantic import (
@@ -111,6 +112,8 @@ class TaskRecord(_Wire):
     """The only field that tells whether the task is over."""
     artifact_status: str | None = None
     """`finalizing` while the server still collects the patch."""
+    ts: str | None = None
+    """When its state changed last, ISO 8601 by the server's clock."""
     reason_code: str | None = None
     """Missing until the agent is done."""
     outcome_axes: dict[str, Any] | None = None
@@ -147,6 +150,15 @@ class TaskRecord(_Wire):
     def final(self) -> bool:
         """Whether the task is over."""
         return self.status in FINAL_STATUSES
+
+    @property
+    def changed_unix(self) -> float | None:
+        """When its state changed last, in wall-clock seconds of the server; None for what is no time with a zone."""
+        try:
+            changed = datetime.fromisoformat(self.ts or "")
+            return changed.timestamp() if changed.tzinfo is not None else None
+        except (ValueError, OverflowError, OSError):
+            return None
 
     def excerpt(self) -> dict[str, Any]:
         """Return the record without what is long; a six-hour task's own has some MB."""

@@ -18,6 +18,10 @@ class ExecAnswer(WireModel):
     """Instances by what became of them; null where there are no rows."""
     problems: list[str] = Field(default_factory=list)
     """What was found wrong with what the launcher left."""
+    timed_out: bool = False
+    """Whether it was stopped for its time."""
+    stopped_for: str | None = None
+    """Why it was stopped; null where it ended by itself."""
 
 
 class LedgerAppendAnswer(WireModel):

@@ -21,6 +21,7 @@ from obo_bench.engine.cleanroom import remove_all_of_run
 from obo_bench.engine.daemon import connect_engine
 from obo_bench.practice.directory import make_practice_directory
 from obo_bench.practice.engine_setup import ensure_engine
+from obo_bench.practice.exclusive import ExclusiveData
 from obo_bench.practice.images import ensure_images
 from obo_bench.practice.overlay import write_overlay
 from obo_bench.practice.second_terminal import run_arguments
@@ -49,8 +50,16 @@ class PracticeOptions:
 
 
 def practise(options: PracticeOptions, reporter: Reporter) -> int:
-    """Run the practice and return the exit status of `programbench run`."""
+    """Run the practice and return the exit status of `programbench run`.
+
+    Raises PracticeSetupError when something is missing, or when the directory has a stand-in server at work.
+    """
     directory = make_practice_directory(options.directory)
+    with ExclusiveData(directory / "data") as data:
+        return _practise(options, directory, data, reporter)
+
+
+def _practise(options: PracticeOptions, directory: Path, data: ExclusiveData, reporter: Reporter) -> int:
     ensure_engine(options.setup, reporter)
     ensure_images(PRACTICE_TASKS, reporter)
     checkout = make_seed_checkout(directory / "ouroboros")
@@ -61,10 +70,11 @@ def practise(options: PracticeOptions, reporter: Reporter) -> int:
         )
     )
     url = gateway.start()
+    data.served_at(url)
     reporter.event(f"the stand-in server answers at {url}; its solver is scripted, so the scores mean nothing")
     run_id = options.run_id or new_run_id()
     try:
-        return _run(_command(options, directory, checkout, url, run_id), environment)
+        return _run(command_of_run(options, directory, checkout, url, run_id), environment)
     finally:
         gateway.stop()
         _sweep(directory / "bench_runs" / "programbench" / run_id)
@@ -85,7 +95,8 @@ def _sweep(run_root: Path) -> None:
         remove_all_of_run(connect_engine(), str(nonce))
 
 
-def _command(options: PracticeOptions, directory: Path, checkout: Path, url: str, run_id: str) -> list[str]:
+def command_of_run(options: PracticeOptions, directory: Path, checkout: Path, url: str, run_id: str) -> list[str]:
+    """Return the command that is started; by its options' order a resume knows that `practice` began the run."""
     own = ["--workers", str(options.workers), "--run-id", run_id]
     flags = [*run_arguments(directory, checkout, url), *own]
     return [sys.executable, "-P", "-m", "obo_bench", "programbench", "run", *flags, "--eval", *options.forwarded]

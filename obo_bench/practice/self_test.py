@@ -50,7 +50,8 @@ def _graded(name: str, work: Path, reporter: Reporter) -> Verdict:
     ensure_images([task], reporter)
     request = _request(task, _submission(task, variant, work), work, name)
     row = evaluate_submissions(request, reporter).summary.instances[task.instance_id]
-    told = f"the {variant} practice submission is graded {row.verdict} ({row.reason}), score {row.score}"
+    score = "none" if row.score is None else f"{row.score:.3f}"
+    told = f"the {variant} practice submission is graded {row.verdict} ({row.reason}), score {score}"
     if row.verdict == expected:
         return ok(f"{told}, as it must be")
     words = f": {row.detail}" if row.detail else ""

@@ -22,6 +22,7 @@ from obo_bench.core.manifest import RunManifest
 from obo_bench.core.peek import peek
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.roots import MANIFEST_NAME
+from obo_bench.core.why import why
 from obo_bench.engine.images import ImageIdentity
 from obo_bench.programbench.admission.order import ORDER_NAME
 
@@ -98,7 +99,7 @@ def read_pins(path: Path) -> ImagePins:
         data = peek(path, _LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        _refuse(path, f"cannot be read: {error}", error)
+        _refuse(path, f"cannot be read: {why(error)}", error)
     if len(data) > _LARGEST_FILE:
         _refuse(path, f"has more than {_LARGEST_FILE} bytes")
     pins = _of_json(path, text) if text.lstrip().startswith(("{", "[")) else _of_lines(path, text)
@@ -125,7 +126,7 @@ def _of_json(path: Path, text: str) -> dict[str, Pin]:
     try:
         document = json.loads(text, object_pairs_hook=_without_repetition(path, text))
     except (ValueError, RecursionError) as error:
-        _refuse(path, f"is no JSON document: {error}", error)
+        _refuse(path, f"is no JSON document: {why(error)}", error)
     if not isinstance(document, dict):
         _refuse(path, "holds a JSON list: an object is needed, of image names or instance ids and their digests")
     if "schema" in document:

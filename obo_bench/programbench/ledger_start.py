@@ -4,6 +4,7 @@ from obo_bench.core.ledger import LedgerUnwritable
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
+from obo_bench.core.why import why
 
 
 def take_over_ledger(session: Session, reporter: Reporter) -> None:
@@ -16,8 +17,8 @@ def take_over_ledger(session: Session, reporter: Reporter) -> None:
     except LedgerUnwritable as error:
         raise PreflightRefused(
             "run_root_unwritable",
-            f"the ledger cannot be written: {error}",
-            evidence={"ledger": str(session.ledger.path), "why": str(error)},
+            f"{str(session.ledger.path)!r}: {why(error)}",
+            evidence={"ledger": str(session.ledger.path), "why": why(error)},
         ) from error
     for notice in notices:
         reporter.event(notice)

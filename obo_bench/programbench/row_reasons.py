@@ -38,6 +38,9 @@ class RowReason:
 _IMAGE_HOST = "check network, registry and disk of the engine, then resume"
 _EXPORT = "look at the source, then repeat the export"
 
+NO_ROW = "no_ledger_row"
+"""Reason of an instance that the ledger does not know: it was never come to."""
+
 ROW_REASONS: Mapping[str, RowReason] = {
     # done
     "submission_prepared": RowReason("solved and packaged", "", Resume.DONE),
@@ -63,6 +66,7 @@ ROW_REASONS: Mapping[str, RowReason] = {
         Resume.BEGINS,
     ),
     "stopped_by_error": RowReason("a bug in obo-bench ended the run", "report it, then resume", Resume.BEGINS),
+    NO_ROW: RowReason("no invocation came to it, so it has no row", "resume the run", Resume.BEGINS),
     # it could not begin
     "engine_unreachable": RowReason("the Docker daemon does not answer", "start it, then resume", Resume.AGAIN),
     "engine_disk_low": RowReason("a disk is full, or nearly", "free space, then resume", Resume.AGAIN),
@@ -161,7 +165,7 @@ ROW_REASONS: Mapping[str, RowReason] = {
     ),
     "destination_unwritable": RowReason("the destination cannot be written", "free or mend its disk", Resume.BEGINS),
 }
-"""Every reason that a row of ours can carry, by what became of the instance."""
+"""Every reason that a row of ours can carry, by what became of the instance, and that of one without a row."""
 
 SERVER_INFRASTRUCTURE = RowReason(
     "the server's own code: provider, worker or budget failed, not the agent",

@@ -7,6 +7,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from obo_bench.core.peek import peek
+from obo_bench.programbench.no_run import holds_only_refusals
 
 MANIFEST = "run_manifest.json"
 RUNS = "programbench"
@@ -54,13 +55,14 @@ def newest_first(place: Path, prefix: str = "", limit_sec: float | None = None) 
 def dated(place: Path, prefix: str = "", limit_sec: float | None = None) -> list[tuple[float, Path]]:
     """Return the directories in `place`, the last name first, each with `created_unix`; 0.0 after `limit_sec` seconds.
 
-    Never raises.
+    Those where only a refusal is recorded, because there is no such run, are left out. Never raises.
     """
     give_up = None if limit_sec is None else time.monotonic() + limit_sec
     found = []
     for name in sorted(_names(place, prefix), reverse=True):
         late = give_up is not None and time.monotonic() > give_up
-        found.append((_UNKNOWN if late else created_unix(place / name), place / name))
+        if late or not holds_only_refusals(place / name):
+            found.append((_UNKNOWN if late else created_unix(place / name), place / name))
     return found
 
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from obo_bench.core.refusals import PreflightRefused, UsageError
+from obo_bench.core.roots import without_dots
 from obo_bench.programbench.leftovers.run_lookup import find_run
 from obo_bench.report.known_runs import KINDS, MANIFEST, RUNS, newest_first, other_places
 from obo_bench.report.status.record import is_record
@@ -23,7 +24,7 @@ def named_record(named: str | None, runs_root: Path | None) -> Path:
     if runs_root is not None and os.sep not in named and named not in (".", ".."):
         places = [*(runs_root / kind / named for kind in KINDS), *places]
     found = next((place for place in places if is_record(place)), None) or _of_another_benchmark(named, runs_root)
-    return found.absolute() if found is not None else find_run(named, runs_root).root
+    return without_dots(found if found is not None else find_run(named, runs_root).root)
 
 
 def _of_another_benchmark(named: str, runs_root: Path | None) -> Path | None:
@@ -40,7 +41,7 @@ def _latest(runs_root: Path | None) -> Path:
         raise UsageError("no RUN is named, and where runs are kept is not known: give RUN, or --runs-root")
     found = next(filter(is_record, newest_first(runs_root / RUNS)), None)
     if found is not None:
-        return found
+        return without_dots(found)
     raise PreflightRefused(
         "run_not_found",
         f"there is no run below {str(runs_root / RUNS)!r} yet",

@@ -1,5 +1,6 @@
 """Writes the report of a run: one file, whole or not at all, and nothing else."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,10 @@ from obo_bench.report.html.page import html
 from obo_bench.report.markdown import markdown
 from obo_bench.report.output_format import Format
 
-_DRAWN: Mapping[Format, Callable[[RunReport], bytes]] = {
-    Format.HTML: lambda report: html(report).encode(),
-    Format.MARKDOWN: lambda report: markdown(report).encode(),
-    Format.JSON: lambda report: json_bytes(report.document()),
+_DRAWN: Mapping[Format, Callable[[RunReport, str], bytes]] = {
+    Format.HTML: lambda report, files: html(report, files).encode(),
+    Format.MARKDOWN: lambda report, _: markdown(report).encode(),
+    Format.JSON: lambda report, _: json_bytes(report.document()),
 }
 REPORT_NAMES = frozenset(f"report.{form}" for form in Format)
 
@@ -46,6 +47,10 @@ class Destination:
         if self.path.is_dir():
             raise _unwritable(self.path, "it is a directory")
 
+    def way_to_run(self) -> str:
+        """Return the way from the report to the files of the run, as a relative path of real directories."""
+        return os.path.relpath(self.run_root.resolve(), self.path.parent.resolve())
+
     def _is_root(self, directory: Path) -> bool:
         return directory == self.run_root.resolve() or (directory / MANIFEST_NAME).exists()
 
@@ -58,7 +63,7 @@ def write_report(root: Path, destination: Destination, form: Format, other: Path
     destination.check()
     report = build_report(root, other)
     try:
-        write_bytes(destination.path, _DRAWN[form](report))
+        write_bytes(destination.path, _DRAWN[form](report, destination.way_to_run()))
     except OSError as error:
         raise _unwritable(destination.path, error.strerror or str(error)) from error
     return report

@@ -1,10 +1,13 @@
 """The lineage gate: the checkout must descend from the commit, and carry the stamp, that the operator named."""
 
+import os
+
 from obo_bench.core.admission import SeedDemands
 from obo_bench.core.manifest import Lineage
 from obo_bench.core.refusals import Objection
 from obo_bench.core.seed.lineage import STAMP_NAME, descent, read_stamp
 from obo_bench.core.seed.provenance import Provenance
+from obo_bench.core.seed.repository import Repository
 
 
 def decide_lineage(found: Provenance, demands: SeedDemands) -> tuple[Lineage | None, Objection | None]:
@@ -24,15 +27,17 @@ def decide_lineage(found: Provenance, demands: SeedDemands) -> tuple[Lineage | N
     return verdict, objection
 
 
+def _stamp_absent(repository: Repository | None) -> Objection:
+    where = str(repository.git_dir / STAMP_NAME) if repository else STAMP_NAME
+    there = repository is not None and os.path.lexists(where)
+    message = f"{where!r} does not hold the whole name of a commit" if there else f"there is no {where!r}"
+    return Objection("stamp_absent", message, evidence={"stamp": where})
+
+
 def _decide(found: Provenance, demands: SeedDemands, stamp: str | None) -> Objection | None:
     repository, seed = found.repository, demands.seed_commit
     if demands.require_stamp and stamp is None:
-        where = str(repository.git_dir / STAMP_NAME) if repository else STAMP_NAME
-        return Objection(
-            "stamp_absent",
-            f"{where!r} does not hold the whole name of a commit",
-            evidence={"stamp": where},
-        )
+        return _stamp_absent(repository)
     if repository is None or repository.head is None:
         return Objection(
             "seed_head_unreadable",

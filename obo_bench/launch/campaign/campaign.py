@@ -1,7 +1,8 @@
 """`campaign run` and `campaign resume`, top to bottom: admitted, planned, attested, driven step by step, concluded."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from obo_bench.core.admission import AdmissionRequest
@@ -12,8 +13,8 @@ from obo_bench.core.showing import Showing
 from obo_bench.launch.campaign.options import CampaignOptions
 
 if TYPE_CHECKING:
-    from obo_bench.launch.campaign.checking import CommandLines
-    from obo_bench.launch.campaign.resolving import Step
+    from obo_bench.launch.campaign.command_lines import CommandLines
+    from obo_bench.launch.campaign.opening import Opened
     from obo_bench.launch.campaign.shown_plan import CampaignPlan
     from obo_bench.launch.campaign.status import CampaignStatus
 
@@ -36,7 +37,7 @@ def plan_campaign(options: CampaignOptions, lines: "CommandLines", reporter: Rep
     Raises the typed refusal of a checkout or plan that cannot be used, Interrupted on a signal.
     """
     with benchmark_session(admission(options, dry_run=True)) as session, Showing(session, reporter):
-        return _show(session, options, lines)
+        return _show(session, options, lines, reporter)
 
 
 def admission(options: CampaignOptions, *, dry_run: bool) -> AdmissionRequest:
@@ -66,20 +67,23 @@ def _drive(session: Session, options: CampaignOptions, lines: "CommandLines", re
     from obo_bench.gateway.admitted import AdmittedServer
     from obo_bench.launch.campaign.driver import Driver
     from obo_bench.launch.campaign.opening import open_plan
+    from obo_bench.launch.campaign.recalling import recalled
     from obo_bench.launch.campaign.record import write_record
 
+    options = recalled(session, options)
     opened = open_plan(session, options, lines)
-    _note(session, opened.steps, opened.record.sha256, opened.ceiling_usd)
+    _note(session, opened, reporter)
+    repo_dir, settings_path = _places(options)
     url, model = str(opened.frame.shared["ouroboros_url"]), opened.frame.shared.get("solve_model")
     declared = declare(
         session,
-        options.repo_dir,
-        options.settings_path,
+        repo_dir,
+        settings_path,
         named=options.settings_named,
         solve_model=str(model) if model else None,
     )
     version = opened.frame.shared.get("expected_version")
-    wanted = WantedServer(url, options.repo_dir, str(version) if version else None)
+    wanted = WantedServer(url, repo_dir, str(version) if version else None)
     server = open_server(session, wanted, declared, reporter)
     with contextlib.closing(server.client):
         admitted = AdmittedServer.of_attested(
@@ -92,24 +96,37 @@ def _drive(session: Session, options: CampaignOptions, lines: "CommandLines", re
         Driver(session, opened, admitted, declared.settings, reporter, quiet=options.quiet).run()
 
 
-def _show(session: Session, options: CampaignOptions, lines: "CommandLines") -> "CampaignPlan":
+def _show(session: Session, options: CampaignOptions, lines: "CommandLines", reporter: Reporter) -> "CampaignPlan":
     from obo_bench.launch.campaign.opening import open_plan
+    from obo_bench.launch.campaign.recalling import recalled
     from obo_bench.launch.campaign.shown_plan import campaign_plan
 
-    opened = open_plan(session, options, lines)
-    _note(session, opened.steps, opened.record.sha256, opened.ceiling_usd)
+    opened = open_plan(session, recalled(session, options), lines)
+    if opened.has_begun:
+        session.only_looks()
+    _note(session, opened, reporter)
     session.manifest.extra.runtime_attestation = {"skipped": "dry_run"}
     shown = campaign_plan(opened.steps, opened.frame, opened.ceiling_usd, lines)
     session.conclude("dry_run", ExitCode.OK)
     return shown
 
 
-def _note(session: Session, steps: "Sequence[Step]", sha256: str, ceiling_usd: float | None) -> None:
+def _note(session: Session, opened: "Opened", reporter: Reporter) -> None:
+    for note in opened.notes:
+        reporter.event(note)
     manifest = session.manifest
-    manifest.requested_task_ids = [step.id for step in steps]
+    manifest.requested_task_ids = [step.id for step in opened.steps]
     manifest.requested_count = len(manifest.requested_task_ids)
-    manifest.harness |= {"file_sha256": sha256, "max_cost_usd": ceiling_usd}
+    manifest.harness |= {"file_sha256": opened.record.sha256, "max_cost_usd": opened.ceiling_usd}
+    manifest.harness["ouroboros_url"] = opened.frame.shared["ouroboros_url"]
     session.checkpoint()
+
+
+def _places(options: CampaignOptions) -> tuple[Path, Path]:
+    # Said, or recalled.
+    assert options.repo_dir is not None
+    assert options.settings_path is not None
+    return options.repo_dir, options.settings_path
 
 
 def _recorder(session: Session) -> Callable[[dict[str, Any]], None]:

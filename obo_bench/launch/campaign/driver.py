@@ -1,5 +1,6 @@
 """Drive a campaign: one step after the other, each asked for, paid for and recorded before the next one begins."""
 
+import shlex
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,7 @@ from typing import Any
 
 from obo_bench.core.ending import refusal_record
 from obo_bench.core.manifest import RefusalRecord
-from obo_bench.core.refusals import PreflightRefused, Refusal, RuntimeAttestationRefused
+from obo_bench.core.refusals import ExitCode, PreflightRefused, Refusal, RuntimeAttestationRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
 from obo_bench.core.signals import Interrupted
@@ -16,7 +17,7 @@ from obo_bench.gateway.admission.budget import require_budget
 from obo_bench.gateway.admission.settings import SettingsFile
 from obo_bench.gateway.admitted import AdmittedServer
 from obo_bench.launch.campaign import step_states
-from obo_bench.launch.campaign.money import allowance
+from obo_bench.launch.campaign.money import RAISE, Spent, allowance, spent_by, total_usd, unknown_steps
 from obo_bench.launch.campaign.opening import Opened
 from obo_bench.launch.campaign.reactions import (
     FATAL,
@@ -30,7 +31,13 @@ from obo_bench.launch.campaign.reactions import (
 from obo_bench.launch.campaign.resolving import Step
 from obo_bench.launch.campaign.retrying import is_done, is_retried
 from obo_bench.launch.campaign.step_child import StepChild, wait_for_survivor
-from obo_bench.launch.campaign.step_end import StepEnd, end_of_child, recorded_end, recorded_invocation
+from obo_bench.launch.campaign.step_end import (
+    StepEnd,
+    end_of_child,
+    left_running,
+    recorded_end,
+    recorded_invocation,
+)
 
 _LOCKED = "run_locked"
 
@@ -47,6 +54,8 @@ class Stop:
     """One human line."""
     refusal: RefusalRecord | None = None
     """The refusal behind it."""
+    needed_usd: float | None = None
+    """The campaign's ceiling with which it would go on, in USD, where it is known."""
 
 
 class _Halt(Exception):
@@ -87,7 +96,7 @@ class Driver:
             self._session.conclude(*conclusion(self._outcomes.values()))
             return
         self._tell(f"{stop.reaction.then}: {stop.detail}")
-        self._session.manifest.harness["stopped"] = stop.detail
+        self._session.manifest.harness |= {"stopped": stop.detail, "needed_usd": stop.needed_usd}
         self._session.manifest.extra.refusal = stop.refusal
         self._session.conclude(stop.reaction.outcome, stop.exit_code)
 
@@ -131,15 +140,23 @@ class Driver:
         try:
             end = self._run_with_retries(step)
         except _Halt as halt:
-            self._leave_out(step, halt.stop.reaction.outcome, halt.stop.detail)
+            self._leave_out(step, halt.stop.reaction.outcome, halt.stop.detail.removeprefix(_of(step)))
             return halt.stop
         self._outcomes[step.id] = end.outcome
         reaction = reaction_to(end)
+        if reaction.exit_code != ExitCode.OK:
+            self._session.manifest.harness["failed_step"] = {
+                "id": step.id,
+                "kind": step.table.kind,
+                "run_root": str(step.root),
+            }
         if reaction.then is Then.GOES_ON:
             return None
         refusal = RefusalRecord.model_validate({"remedy": "", **end.refusal}) if "stage" in end.refusal else None
         code = exit_code_of(reaction, end)
         told = f"step {step.id} ended as {end.outcome}{f' ({end.reason})' if end.reason else ''}"
+        if reaction.then is Then.PAUSES:
+            told += "; " + (RAISE if step.table.max_cost_usd is None else "raise its max_cost_usd in the file")
         return Stop(reaction, code, told, _with_code(refusal, code))
 
     def _run_with_retries(self, step: Step) -> StepEnd:
@@ -180,9 +197,9 @@ class Driver:
         number = self._starts.get(step.id, 0) + 1
         self._starts[step.id] = number
         before = recorded_invocation(step)
-        step_states.intend(self._session.ledger, step, number, before)
+        step_states.intend(self._session.ledger, step, number, before, ceiling)
         arguments = step.arguments(ceiling, quiet=self._quiet)
-        self._tell(f"starts: obo-bench {' '.join(arguments)}", step)
+        self._tell(f"starts: obo-bench {shlex.join(arguments)}", step)
         began = time.monotonic()
         child = StepChild.start(step, self._session.run_root, number, arguments, self._opened.frame.directory)
         status = child.wait(self._session.signals)
@@ -208,10 +225,10 @@ class Driver:
 
     def _allowed_usd(self, step: Step) -> float | None:
         """Return the ceiling of a step; raises _Halt when there is not enough money for it."""
-        allowed = allowance(step, self._ends, self._opened.ceiling_usd)
+        allowed = allowance(step, self._spent(), self._opened.ceiling_usd)
         if allowed.why_not:
-            remedy = "raise --max-cost-usd of `campaign resume`"
-            raise _Halt(Stop(PAUSE, int(PAUSE.exit_code or 0), f"step {step.id}: {allowed.why_not}; {remedy}"))
+            told = f"{_of(step)}{allowed.why_not}; {allowed.remedy}"
+            raise _Halt(Stop(PAUSE, int(PAUSE.exit_code or 0), told, needed_usd=allowed.needed_usd))
         required = self._opened.plan.campaign.min_budget_usd
         if required is not None and step.kind.spends:
             try:
@@ -234,7 +251,14 @@ class Driver:
         extra.completed_count, extra.failed_count = completed, len(ends) - completed
         extra.skipped_count = self._skipped
         extra.not_attempted_count = len(self._opened.steps) - len(ends)
-        extra.cost = _costs(ends, self._opened.ceiling_usd)
+        extra.cost = _costs(self._spent(), self._opened.ceiling_usd)
+        started = [step for step in self._opened.steps if step.kind.spends and step.id in self._starts]
+        extra.still_running = [task for step in started for task in left_running(step)]
+
+    def _spent(self) -> dict[str, Spent]:
+        """Return what each step that was ever started has cost, as the ledger tells."""
+        ended = step_states.endings(self._session.run_root)
+        return {step.id: spent_by(step, ended[step.id]) for step in self._opened.steps if ended.get(step.id)}
 
     def _tell(self, text: str, step: Step | None = None) -> None:
         self._reporter.event(text, step.id if step else "")
@@ -249,11 +273,16 @@ def _with_code(refusal: RefusalRecord | None, code: int) -> RefusalRecord | None
     return refusal.model_copy(update={"exit_code": code}) if refusal is not None else None
 
 
-def _costs(ends: Mapping[str, StepEnd], ceiling_usd: float | None) -> dict[str, Any]:
-    known = {name: end.cost_usd for name, end in ends.items() if end.cost_usd is not None}
+def _of(step: Step) -> str:
+    return f"step {step.id}: "
+
+
+def _costs(spent: Mapping[str, Spent], ceiling_usd: float | None) -> dict[str, Any]:
+    unknown = unknown_steps(spent.values())
     return {
-        "known_usd": round(sum(known.values()), 6),
-        "lower_bound": any(end.cost_is_lower_bound for end in ends.values()),
-        "by_step": known,
+        "known_usd": total_usd(spent.values()),
+        "lower_bound": unknown > 0,
+        "unknown": unknown,
+        "by_step": {name: each.known_usd for name, each in spent.items() if each.known_usd is not None},
         "ceiling_usd": ceiling_usd,
     }

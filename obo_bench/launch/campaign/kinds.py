@@ -52,6 +52,8 @@ class Kind:
     """Options without which its place is not known."""
     spends: bool = False
     """Whether it can cost money."""
+    each_start_costs: bool = False
+    """Whether its ceiling, and the cost that it tells, are of one start: of a run they are of all its work."""
     files: tuple[str, ...] = ()
     """Options that name a file that must be there."""
     runs: tuple[str, ...] = ()
@@ -110,6 +112,7 @@ KINDS: Mapping[KindName, Kind] = {
         identity="run_id",
         required=("benchmark",),
         spends=True,
+        each_start_costs=True,
         files=("ids_file",),
     ),
 }

@@ -1,6 +1,7 @@
 """Which plan a campaign follows: the file's where it begins, the recorded one where it goes on."""
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,12 @@ from typing import Any
 from obo_bench.core.redact import MASK, process_redactor
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.session import Session
-from obo_bench.launch.campaign.checking import CommandLines, examine
+from obo_bench.launch.campaign.checking import examine
+from obo_bench.launch.campaign.command_lines import CommandLines
 from obo_bench.launch.campaign.options import CampaignOptions, with_defaults
 from obo_bench.launch.campaign.plan import Plan
 from obo_bench.launch.campaign.plan_file import Problem, parse_plan, read_bytes, refused
+from obo_bench.launch.campaign.recalling import never_began
 from obo_bench.launch.campaign.record import COPY_NAME, CampaignRecord, read_record
 from obo_bench.launch.campaign.resolving import Frame, Step
 
@@ -35,6 +38,10 @@ class Opened:
     """The file, where its copy is to be replaced."""
     ceiling_usd: float | None
     """What all steps together may cost, in USD."""
+    has_begun: bool
+    """Whether an earlier invocation was admitted."""
+    notes: list[str]
+    """What an operator may not expect of it."""
 
 
 def open_plan(session: Session, options: CampaignOptions, lines: CommandLines) -> Opened:
@@ -45,17 +52,12 @@ def open_plan(session: Session, options: CampaignOptions, lines: CommandLines) -
     """
     known = read_record(session.run_root)
     if options.file is None and known is None:
-        raise PreflightRefused(
-            "run_not_found",
-            f"there is no campaign in {str(session.run_root)!r}",
-            evidence={"run_root": str(session.run_root)},
-            remedy="begin it with `obo-bench campaign run FILE`, or correct its id and --runs-root",
-        )
+        raise never_began(session.run_root)
     file, data = _file(session.run_root, options, known)
     plan = parse_plan(file, data)
     ceilings_only = known is not None and _hold_against(session.run_root, known, plan, data)
     shared = _shared(options, known, plan)
-    frame = Frame(session.run_root.name, options.runs_root, file.parent, shared)
+    frame = Frame(session.run_root.name, Path(str(shared["runs_root"])), file.parent, shared)
     steps, problems = examine(plan, frame, lines)
     if problems:
         raise refused(file, problems)
@@ -63,13 +65,25 @@ def open_plan(session: Session, options: CampaignOptions, lines: CommandLines) -
     record = CampaignRecord(
         file=str(file),
         sha256=hashlib.sha256(data).hexdigest(),
-        runs_root=str(options.runs_root),
+        runs_root=str(frame.runs_root),
         shared=shared,
         runtime_version=known.runtime_version if known else None,
         max_cost_usd=said,
     )
     ceiling = said if said is not None else plan.campaign.max_cost_usd
-    return Opened(plan, frame, steps, record, data if known is None or ceilings_only else None, ceiling)
+    new = data if known is None or ceilings_only else None
+    notes = list(_notes(session.run_root, options, known, plan))
+    return Opened(plan, frame, steps, record, new, ceiling, has_begun=known is not None, notes=notes)
+
+
+def _notes(root: Path, options: CampaignOptions, known: CampaignRecord | None, plan: Plan) -> Iterator[str]:
+    if known is None:
+        return
+    if options.file is None and not Path(known.file).exists():
+        yield f"its file {known.file} is gone: the copy {root / COPY_NAME} counts"
+    own, said = plan.campaign.max_cost_usd, known.max_cost_usd
+    if options.max_cost_usd is None and said is not None and own not in (None, said):
+        yield f"its ceiling is the {said:g} USD of an earlier --max-cost-usd, not the file's {own:g}: say it anew"
 
 
 def _file(root: Path, options: CampaignOptions, known: CampaignRecord | None) -> tuple[Path, bytes]:
@@ -112,7 +126,7 @@ def _shared(options: CampaignOptions, known: CampaignRecord | None, plan: Plan) 
         recorded = known.shared.get(name)
         if name not in _FREE and recorded != value:
             raise _mismatch(f"its {name} was {recorded!r}, now it is {value!r}", known)
-    shared = {**known.shared, **given}
+    shared = {"runs_root": known.runs_root, **known.shared, **given}
     for name, value in shared.items():
         if MASK in str(value):
             raise _mismatch(f"its {name} has a secret in it, which is not recorded: give it again", known)

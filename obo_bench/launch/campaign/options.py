@@ -17,10 +17,12 @@ class CampaignOptions:
     """Where the campaign is recorded; its name is the campaign's id."""
     runs_root: Path
     """Where its steps' runs are kept."""
-    repo_dir: Path
-    """The checkout that the server runs from."""
-    settings_path: Path
-    """The server's settings file."""
+    repo_dir: Path | None
+    """The checkout that the server runs from; None takes the recorded one."""
+    settings_path: Path | None
+    """The server's settings file; None takes the recorded one, else that of the recorded checkout."""
+    runs_named: bool = True
+    """Whether the runs root was said; else the recorded one counts."""
     settings_named: bool = False
     """Whether the operator named it."""
     file: Path | None = None
@@ -41,8 +43,8 @@ class CampaignOptions:
     def given(self) -> dict[str, object]:
         """Return what this command line says to all steps, by option."""
         said = {
-            "repo_dir": str(self.repo_dir),
-            "runs_root": str(self.runs_root),
+            "repo_dir": str(self.repo_dir) if self.repo_dir else None,
+            "runs_root": str(self.runs_root) if self.runs_named else None,
             "ouroboros_url": self.url,
             "settings_path": str(self.settings_path) if self.settings_named else None,
             "solve_model": self.solve_model,

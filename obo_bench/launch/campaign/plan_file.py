@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from obo_bench.core.files import open_regular
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.why import why
 from obo_bench.launch.campaign.plan import CampaignTable, Plan, StepTable
 
 LARGEST_FILE = 1 << 20
@@ -21,6 +22,8 @@ _KEYS = {
     "[[steps]]": list(StepTable.model_fields),
 }
 _SHOWN = 100
+_NAME = "name a campaign file that can be read"
+_CORRECT = "correct it: what else there is can only be told of TOML"
 
 
 @dataclass(frozen=True)
@@ -44,42 +47,51 @@ def read_bytes(file: Path) -> bytes:
         with open_regular(file) as stream:
             data = stream.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise refused(file, [Problem("", "", f"cannot be read: {error.strerror or error}")]) from error
+        raise refused(file, [Problem("", "", f"cannot be read: {why(error)}")], _NAME) from error
     if len(data) > LARGEST_FILE:
-        raise refused(file, [Problem("", "", f"is larger than {LARGEST_FILE} bytes: it is no campaign")])
+        raise refused(file, [Problem("", "", f"is larger than {LARGEST_FILE} bytes: it is no campaign")], _NAME)
     return data
 
 
 def parse_plan(file: Path, data: bytes) -> Plan:
     """Return the plan in `data`, the contents of `file`; raises PreflightRefused `campaign_invalid`."""
+    tables = tables_of(file, data)
     try:
-        tables = tomllib.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise refused(file, [Problem("", "", f"is not TOML: {error}")]) from error
-    try:
-        return Plan.model_validate(_with_tuples(tables))
+        return Plan.model_validate(with_tuples(tables))
     except ValidationError as error:
-        raise refused(file, list(_explained(error, tables))) from error
+        raise refused(file, list(explained(error, tables))) from error
 
 
-def refused(file: Path, problems: Sequence[Problem]) -> PreflightRefused:
+def tables_of(file: Path, data: bytes) -> dict[str, Any]:
+    """Return the TOML in `data`, the contents of `file`; raises PreflightRefused `campaign_invalid`."""
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise refused(file, [Problem("", "", f"is not TOML: {error}")], _CORRECT) from error
+
+
+def refused(file: Path, problems: Sequence[Problem], remedy: str | None = None) -> PreflightRefused:
     """Return the refusal of a file with these problems, of which there is at least one."""
     told = [str(problem) for problem in problems]
     return PreflightRefused(
         "campaign_invalid",
         f"{str(file)!r}: {told[0]}" if len(told) == 1 else "\n  ".join([f"{str(file)!r}:", *told]),
         evidence={"file": str(file), "problems": told},
+        remedy=remedy,
     )
 
 
 def near(word: str, known: Sequence[str]) -> str:
     """Return a hint at what was meant, or at what there is."""
-    found = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
+    found = [name for name in known if name == f"{word}s"] or difflib.get_close_matches(word, known, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(found)}?" if found else f"there are {', '.join(known)}"
 
 
-def _with_tuples(tables: dict[str, Any]) -> dict[str, Any]:
-    """TOML has lists where a plan, which nobody changes, has tuples; strict validation tells them apart."""
+def with_tuples(tables: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables as a plan is validated.
+
+    TOML has lists where a plan, which nobody changes, has tuples; strict validation tells them apart.
+    """
     steps = tables.get("steps")
     if not isinstance(steps, list):
         return tables
@@ -91,7 +103,8 @@ def _step(step: dict[str, Any]) -> dict[str, Any]:
     return step | {name: tuple(step[name]) for name in lists}
 
 
-def _explained(error: ValidationError, tables: Mapping[str, Any]) -> Iterator[Problem]:
+def explained(error: ValidationError, tables: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what is wrong with the tables, in words."""
     told = error.errors(include_url=False)
     # A list of which no step could be read looks empty, too.
     for found in [each for each in told if each["type"] != "too_short"] or told:

@@ -11,6 +11,8 @@ from obo_bench.launch.campaign.plan import Plan, StepTable
 from obo_bench.launch.campaign.plan_file import Problem
 
 CEILING = "--max-cost-usd"
+UNKNOWN_RUNS = Path("/RUNS-ROOT")
+"""Stands for the runs root where nobody has said it."""
 PLACEHOLDER = re.compile(r"\$\{([^}]*)\}?")
 _KNOWN = re.compile(r"steps\.([a-z0-9_-]+)\.(run_root|run_id)")
 
@@ -27,6 +29,8 @@ class Frame:
     """The directory of the campaign file: paths in it are relative to this, and steps run there."""
     shared: Mapping[str, object]
     """Options that the campaign gives to its steps, by name; what is None, False or empty is not given."""
+    runs_known: bool = True
+    """Whether `runs_root` is where runs are kept; otherwise it only stands for that place."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +79,29 @@ class Unresolved(ValueError):
 
 
 def resolve(plan: Plan, frame: Frame) -> tuple[list[Step], list[Problem]]:
-    """Return the steps that can be made, in their order, and what stands against the others."""
+    """Return the steps that can be made, in their order, and what stands against the others.
+
+    A step of which only single options do not fit is made without them, so that the rest of it can be looked at.
+    """
     steps: dict[str, Step] = {}
     problems = []
     for table in plan.steps:
-        try:
-            steps[table.id] = _step(table, plan, frame, steps)
-        except Unresolved as error:
-            problems.append(Problem(f"[[steps]] {table.id!r}", error.key, str(error)))
+        left: StepTable | None = table
+        while left is not None:
+            try:
+                steps[table.id] = _step(left, plan, frame, steps)
+                break
+            except Unresolved as error:
+                problems.append(Problem(f"[[steps]] {table.id!r}", error.key, str(error)))
+                left = _without(left, error.key.removeprefix("options."))
     return list(steps.values()), problems
+
+
+def _without(table: StepTable, option: str) -> StepTable | None:
+    """Return a step without one of its options, None where it has no such option."""
+    if option not in table.options:
+        return None
+    return table.model_copy(update={"options": {key: value for key, value in table.options.items() if key != option}})
 
 
 def _step(table: StepTable, plan: Plan, frame: Frame, earlier: Mapping[str, Step]) -> Step:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from obo_bench.core.wire_format import WireModel
-from obo_bench.launch.campaign.checking import CommandLines
+from obo_bench.launch.campaign.command_lines import CommandLines
 from obo_bench.launch.campaign.money import worst_case_usd
 from obo_bench.launch.campaign.resolving import PLACEHOLDER, Frame, Step
 
@@ -22,7 +22,7 @@ class PlannedStep(WireModel):
     command: str
     """Its command line, as it could be typed."""
     run_root: str
-    """Where it writes."""
+    """Where it writes; empty where nobody has said where runs are kept."""
     needs: list[str]
     """Steps that must have ended before."""
     on: list[str]
@@ -30,7 +30,7 @@ class PlannedStep(WireModel):
     spends: bool
     """Whether it can cost money."""
     max_cost_usd: float | None
-    """What it can cost at most, in USD; null when nothing of its own bounds it."""
+    """What a start of it can cost at most, in USD; null when nothing of its own bounds it."""
     retries: int
     """How often it may be repeated when the infrastructure broke it."""
     task_ids: list[str] | None = None
@@ -74,7 +74,7 @@ def _planned(step: Step, frame: Frame, lines: CommandLines | None) -> PlannedSte
         id=step.id,
         kind=table.kind,
         command=shlex.join(["obo-bench", *step.arguments(table.max_cost_usd)]),
-        run_root=str(step.root),
+        run_root=str(step.root) if frame.runs_known or not step.root.is_relative_to(frame.runs_root) else "",
         needs=list(table.needs),
         on=list(table.on),
         spends=step.kind.spends,

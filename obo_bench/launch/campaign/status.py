@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,13 +15,14 @@ from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.wire_format import LaterWord, WireModel
 from obo_bench.launch.campaign import step_states
+from obo_bench.launch.campaign.money import Spent, spent_by, total_usd, unknown_steps
 from obo_bench.launch.campaign.plan import Plan
 from obo_bench.launch.campaign.plan_file import parse_plan, read_bytes
 from obo_bench.launch.campaign.record import COPY_NAME, CampaignRecord, read_record
 from obo_bench.launch.campaign.resolving import Frame, Step, resolve
 from obo_bench.launch.campaign.retrying import is_done
 from obo_bench.launch.campaign.step_child import at_work
-from obo_bench.launch.campaign.step_end import StepEnd
+from obo_bench.launch.campaign.step_end import StepEnd, left_running
 
 State = Literal["waiting", "running", "ended", "died", "not_started"]
 Resume = Literal["skip", "start", "again", "wait", "decide"]
@@ -82,6 +83,13 @@ class CampaignStatus(WireModel):
     """The ceiling of the campaign, in USD; null without one."""
     cost_usd: float
     """What the steps have cost, as far as known, in USD."""
+    cost_is_lower_bound: bool = False
+    """Whether they may have cost more."""
+    unknown_costs: int = 0
+    """How many steps may have cost more than is known of them."""
+    still_running: list[dict[str, str]] = Field(default_factory=list)
+    """Tasks that may still run and spend although no process of the campaign lives: instance_id, task_id, container and
+    run_root of each."""
     steps: list[StepStatus]
     """The steps, in their order."""
 
@@ -99,29 +107,44 @@ def read_status(root: Path) -> CampaignStatus:
     plan = parse_plan(root / COPY_NAME, read_bytes(root / COPY_NAME))
     manifest = read_json_object(root / MANIFEST_NAME) or {}
     extra: Mapping[str, Any] = manifest.get("extra") or {}
-    steps = _steps(root, plan, record)
+    stepping = _resolved(root, plan, record)
+    endings = step_states.endings(root)
+    spent = {step.id: spent_by(step, endings.get(step.id, [])) for step in stepping}
+    alive = _is_alive(root)
+    at_rest = not alive and not any(at_work(step, root) for step in stepping)
     return CampaignStatus(
         campaign=root.name,
         run_root=str(root),
-        alive=_is_alive(root),
+        alive=alive,
+        still_running=[task for step in stepping if step.kind.spends for task in left_running(step)] if at_rest else [],
         outcome=str(extra.get("outcome") or "started"),
         exit_code=extra.get("exit_code"),
         detail=str((manifest.get("harness") or {}).get("stopped") or ""),
         file=record.file,
         file_changed=_changed(record),
         max_cost_usd=plan.campaign.max_cost_usd if record.max_cost_usd is None else record.max_cost_usd,
-        cost_usd=round(sum(step.cost_usd or 0.0 for step in steps), 6),
-        steps=steps,
+        cost_usd=total_usd(spent.values()),
+        cost_is_lower_bound=unknown_steps(spent.values()) > 0,
+        unknown_costs=unknown_steps(spent.values()),
+        steps=_steps(root, stepping, spent),
     )
 
 
-def _steps(root: Path, plan: Plan, record: CampaignRecord) -> list[StepStatus]:
-    frame = Frame(root.name, Path(record.runs_root), Path(record.file).parent, record.shared)
+def _resolved(root: Path, plan: Plan, record: CampaignRecord) -> list[Step]:
+    return resolve(plan, Frame(root.name, Path(record.runs_root), Path(record.file).parent, record.shared))[0]
+
+
+def _steps(root: Path, steps: Sequence[Step], spent: Mapping[str, Spent]) -> list[StepStatus]:
     rows, ends, starts = step_states.states(root), step_states.last_ends(root), step_states.starts(root)
     now = time.time()  # another process began the step: its monotonic clock is not known here, and this is for show
     return [
-        _status(root, step, rows.get(step.id), ends.get(step.id), starts.get(step.id, 0), now)
-        for step in resolve(plan, frame)[0]
+        _status(root, step, rows.get(step.id), ends.get(step.id), starts.get(step.id, 0), now).model_copy(
+            update={
+                "cost_usd": spent[step.id].known_usd,
+                "cost_is_lower_bound": spent[step.id].is_lower_bound,
+            }
+        )
+        for step in steps
     ]
 
 
@@ -136,12 +159,8 @@ def _status(root: Path, step: Step, row: Row | None, end: StepEnd | None, starts
         a_resume=_resume(step, state, end),
         reason=(end.reason if end else "") or (row.error if row and state == "not_started" else ""),
         duration_sec=_duration_sec(state, row, now),
-        **(_ended(end) if end is not None else {}),
+        **({"outcome": end.outcome, "exit_code": end.exit_code} if end is not None else {}),
     )
-
-
-def _ended(end: StepEnd) -> dict[str, Any]:
-    return {name: getattr(end, name) for name in ("outcome", "exit_code", "cost_usd", "cost_is_lower_bound")}
 
 
 def _duration_sec(state: State, row: Row | None, now: float) -> float | None:

@@ -16,7 +16,7 @@ from obo_bench.core.files import PRIVATE_FILE, make_private_directory
 from obo_bench.core.lock import living_owner
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.signals import Interrupted, SignalGuard, untorn
-from obo_bench.core.variables import without_option_variables
+from obo_bench.core.variables import STEP, without_option_variables
 from obo_bench.launch.campaign.resolving import Step
 
 STEPS = "steps"
@@ -50,7 +50,7 @@ class StepChild:
             process = subprocess.Popen(
                 [sys.executable, "-m", "obo_bench", *arguments],
                 cwd=directory,
-                env=without_option_variables(os.environ),
+                env={**without_option_variables(os.environ), STEP: step.id},
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 start_new_session=True,

@@ -32,6 +32,8 @@ class StepEnd:
     """What all of the step's work has cost, as far as known; null where nothing tells."""
     cost_is_lower_bound: bool = False
     """Whether it may have cost more."""
+    ceiling_usd: float | None = None
+    """The ceiling that this start was told, in USD; null without one."""
     invocation: str = ""
     """The invocation that ended so; empty where it recorded nothing."""
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -47,6 +49,11 @@ class StepEnd:
         """Whether going on is pointless for every remaining step."""
         return self.outcome == STOPPED_FOR_PROVENANCE or self.reason in CAMPAIGN_FATAL_PROVENANCE_REASONS
 
+    @property
+    def never_began(self) -> bool:
+        """Whether this start was refused, or not understood, before anything could be spent."""
+        return self.outcome in ("refused", NOTHING_RECORDED) and self.cost_usd == 0
+
     def code(self) -> str:
         """Return the one word for it: the reason of a refusal, else the outcome."""
         return self.reason if self.outcome == "refused" and self.reason else self.outcome
@@ -55,6 +62,14 @@ class StepEnd:
 def recorded_invocation(step: Step) -> str:
     """Return the invocation of the manifest that is in a step's root now, empty when there is none."""
     return str((read_json_object(step.manifest) or {}).get("invocation") or "")
+
+
+def left_running(step: Step) -> list[dict[str, str]]:
+    """Return the tasks that may still run and spend, as a step's manifest names them, each with the run it is of."""
+    extra = _mapping((read_json_object(step.manifest) or {}).get("extra"))
+    tasks = extra.get("still_running")
+    found = [task for task in tasks if isinstance(task, Mapping)] if isinstance(tasks, list) else []
+    return [{**{str(name): str(value) for name, value in task.items()}, "run_root": str(step.root)} for task in found]
 
 
 def recorded_end(step: Step, before: str) -> StepEnd | None:
@@ -79,8 +94,9 @@ def end_of_child(step: Step, before: str, status: int, answer: Path) -> StepEnd:
     told = _answer(answer)
     refusal = _mapping(told.get("refusal"))
     if told.get("exit_code") == status and told.get("outcome"):
-        return StepEnd(str(told["outcome"]), status, refusal)
-    return StepEnd(NOTHING_RECORDED if status == 2 else DIED, status)
+        outcome = str(told["outcome"])
+        return StepEnd(outcome, status, refusal, 0.0 if outcome in ("refused", NOTHING_RECORDED) else None)
+    return StepEnd(NOTHING_RECORDED, status, cost_usd=0.0) if status == 2 else StepEnd(DIED, status)
 
 
 def _is_of(step: Step, manifest: Mapping[str, Any]) -> bool:
@@ -103,6 +119,8 @@ def _compared(words: Any) -> list[str]:
 def _end(extra: Mapping[str, Any], invocation: str) -> StepEnd:
     cost = _mapping(extra.get("cost"))
     amount = next((cost[name] for name in ("known_usd", "usd", "cost_usd") if _is_amount(cost.get(name))), None)
+    if extra.get("outcome") == "refused" and not cost:
+        amount = 0.0  # a refusal by a gate: what costs had not begun
     names = ("completed", "failed", "skipped", "not_attempted", "degraded")
     return StepEnd(
         outcome=str(extra.get("outcome")),

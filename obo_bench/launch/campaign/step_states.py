@@ -1,12 +1,13 @@
 """The campaign's own ledger: one row before a step starts, one when it has ended; the last one tells its state."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from obo_bench.core.ledger import LEDGER_NAME, Ledger, Row, Status, latest_rows, read_rows
 from obo_bench.launch.campaign.resolving import Step
-from obo_bench.launch.campaign.step_end import StepEnd
+from obo_bench.launch.campaign.step_end import DIED, StepEnd
 
 BENCHMARK = "campaign"
 STARTED = "step_started"
@@ -16,9 +17,17 @@ NEEDS = "needs_not_met"
 _DONE_OUTCOMES = ("completed", "dry_run")
 
 
-def intend(ledger: Ledger, step: Step, number: int, before: str) -> None:
-    """Put on record that a step is about to be started, for the `number`th time; raises LedgerUnwritable."""
-    details = {"previous_invocation": before, "run_root": str(step.root), "run_id": step.run_id}
+def intend(ledger: Ledger, step: Step, number: int, before: str, ceiling_usd: float | None) -> None:
+    """Put on record that a step is about to be started, for the `number`th time, with a ceiling or none.
+
+    Raises LedgerUnwritable.
+    """
+    details = {
+        "previous_invocation": before,
+        "run_root": str(step.root),
+        "run_id": step.run_id,
+        "ceiling_usd": ceiling_usd,
+    }
     ledger.append(_row(step.id, "not_attempted", STARTED, number, details))
 
 
@@ -69,6 +78,22 @@ def last_ends(root: Path) -> dict[str, StepEnd]:
         if end is not None:
             ended[row.instance_id] = end
     return ended
+
+
+def endings(root: Path) -> dict[str, list[StepEnd]]:
+    """Return how each start of each step ended, oldest first, with the ceiling that it was told; raises OSError.
+
+    A start without an ending, of a step that died or is at work, counts as one that died.
+    """
+    ended: dict[str, dict[int, StepEnd]] = {}
+    for row in read_rows(root / LEDGER_NAME):
+        of_step = ended.setdefault(row.instance_id, {})
+        if row.reason_code == STARTED:
+            of_step[row.attempt] = StepEnd(DIED, None, ceiling_usd=row.details.get("ceiling_usd"))
+        elif (end := end_of_row(row)) is not None:
+            begun = of_step.get(row.attempt)
+            of_step[row.attempt] = replace(end, ceiling_usd=begun.ceiling_usd if begun else None)
+    return {name: list(of_step.values()) for name, of_step in ended.items()}
 
 
 def end_of_row(row: Row | None) -> StepEnd | None:

@@ -11,7 +11,8 @@ from obo_bench.core.manifest import RunManifest
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.roots import MANIFEST_NAME
-from obo_bench.launch.contract.child_rows import InvalidRow, row_of
+from obo_bench.core.why import why
+from obo_bench.launch.contract.child_rows import InvalidRow, row_of, row_problem
 
 _OWN_BENCHMARK = "programbench"
 """Its runs keep a ledger of their own state: a row of anybody else would change what is solved."""
@@ -25,6 +26,8 @@ def append_row(run_root: Path, document: object) -> Row:
     manifest = _open_run(run_root)
     try:
         row = row_of(document, manifest.benchmark, manifest.requested_task_ids)
+        if problem := row_problem(row):
+            raise InvalidRow(problem)
     except InvalidRow as invalid:
         raise PreflightRefused(
             "ledger_row_invalid",
@@ -35,7 +38,9 @@ def append_row(run_root: Path, document: object) -> Row:
         return Ledger(run_root, manifest.invocation, process_redactor()).append(row)
     except LedgerUnwritable as error:
         raise PreflightRefused(
-            "run_root_unwritable", str(error), evidence={"run_root": str(run_root), "why": str(error)}
+            "run_root_unwritable",
+            f"{error.filename!r}: {why(error)}",
+            evidence={"run_root": str(run_root), "why": why(error)},
         ) from error
 
 
@@ -45,7 +50,7 @@ def parse_row(text: bytes, where: str) -> Mapping[str, Any]:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise PreflightRefused(
-            "ledger_row_invalid", f"{where} is no JSON document: {error}", evidence={"why": str(error)}
+            "ledger_row_invalid", f"{where} is no JSON document: {why(error)}", evidence={"why": why(error)}
         ) from error
     if not isinstance(found, dict):
         raise PreflightRefused(
@@ -59,7 +64,10 @@ def _open_run(run_root: Path) -> RunManifest:
         manifest = read_document(RunManifest, run_root / MANIFEST_NAME)
     except UnreadableDocument as error:
         raise PreflightRefused(
-            "run_not_found", f"there is no run at {str(run_root)!r}: {error}", evidence={"run_root": str(run_root)}
+            "run_not_found",
+            f"there is no run at {str(run_root)!r}: {error}",
+            evidence={"run_root": str(run_root)},
+            remedy=f"give --run the directory of the run, the one with its {MANIFEST_NAME}: neither an id nor a file",
         ) from error
     ended = manifest.extra.outcome != "started"
     if manifest.benchmark == _OWN_BENCHMARK or (ended and manifest.command != "exec"):

@@ -6,13 +6,14 @@ It is foreign: bounded, validated field by field, and what stands in its place i
 import os
 import stat
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
 from obo_bench.core.documents import parse_document
 from obo_bench.core.files import write_json
 from obo_bench.core.redact import process_redactor
+from obo_bench.core.why import why
 from obo_bench.core.wire_format import LaterWord, WireModel
 
 LARGEST_OUTCOME = 64 * 1024
@@ -30,6 +31,7 @@ ClaimedOutcome = Literal[
     "child_failed",
 ]
 """How a launcher may say that it ended."""
+_SEE = "see `obo-bench schema child-outcome`"
 
 
 class ChildOutcome(WireModel):
@@ -78,10 +80,17 @@ def read_child_outcome(path: Path) -> ChildOutcome | None:
         return parse_document(ChildOutcome, data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"])[:100]
-        raise UnusableOutcome(f"{field}: {first['msg']}" if field else first["msg"]) from error
+        field = f"{first['loc'][0]}: "[:100] if first["loc"] else ""
+        raise UnusableOutcome(f"is of another shape: {field}{first['msg']}; {_SEE}") from error
     except (ValueError, RecursionError) as error:
-        raise UnusableOutcome(f"is not a JSON document: {error}") from error
+        raise UnusableOutcome(f"is not a JSON document: {why(error)}; {_SEE}") from error
+
+
+def unknown_outcome(claim: ChildOutcome) -> str:
+    """Return what is wrong with a claimed outcome that is no word of the format; empty where nothing is."""
+    if not isinstance(claim.outcome, LaterWord):
+        return ""
+    return f"claims {claim.outcome[:200]!r}, which is none of {', '.join(get_args(ClaimedOutcome))}; {_SEE}"
 
 
 def write_child_outcome(path: str | os.PathLike[str], outcome: ChildOutcome) -> None:

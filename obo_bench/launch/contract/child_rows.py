@@ -1,6 +1,7 @@
 """The rows that a launcher leaves in the file of OBO_BENCH_LEDGER, on their way into the run's own ledger."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 from obo_bench.core.documents import parse_document
 from obo_bench.core.files import line_bytes
 from obo_bench.core.ledger import Ledger, Row
+from obo_bench.core.why import why
 from obo_bench.core.wire_format import LaterWord
 from obo_bench.launch.contract.line_tail import TOO_LONG, LineTail
 
@@ -17,7 +19,31 @@ OURS = ("schema", "ts_unix", "benchmark", "invocation", "seq", "prev_sha256")
 """Fields of a row that are filled in here, whatever a launcher wrote there."""
 LONGEST_ID = 500
 """Characters of an instance id; a longer one is a mistake."""
+LONGEST_REASON = 200
+"""Characters of the word for why."""
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _SHOWN = 200
+
+
+def reason_problem(reason: str) -> str:
+    """Return what is wrong with a launcher's word for why; empty where it is one word, as whoever counts them needs."""
+    if reason.isprintable() and " " not in reason and 0 < len(reason) <= LONGEST_REASON:
+        return ""
+    return f"is not one word of 1 to {LONGEST_REASON} characters"
+
+
+def sha256_problem(digest: str) -> str:
+    """Return what is wrong with a SHA-256; empty where it is one."""
+    return "" if _SHA256.fullmatch(digest) else "is no SHA-256: it has 64 hexadecimal digits, in lower case"
+
+
+def row_problem(row: Row) -> str:
+    """Return what is wrong with the words of a row that can be kept all the same; empty where nothing is."""
+    if problem := reason_problem(row.reason_code):
+        return f"reason_code: {row.reason_code[:_SHOWN]!r} {problem}"
+    if row.submission_sha256 and (problem := sha256_problem(row.submission_sha256)):
+        return f"submission_sha256: {row.submission_sha256[:_SHOWN]!r} {problem}"
+    return ""
 
 
 class InvalidRow(ValueError):
@@ -35,7 +61,7 @@ def row_of(document: object, benchmark: str, requested: Collection[str] | None) 
         first = error.errors(include_url=False, include_input=False)[0]
         raise InvalidRow(f"{'.'.join(map(str, first['loc']))[:_SHOWN]}: {first['msg']}") from error
     except (ValueError, RecursionError) as error:
-        raise InvalidRow(f"it is no JSON that can be kept: {error}") from error
+        raise InvalidRow(f"it is no JSON that can be kept: {why(error)}") from error
     if isinstance(row.status, LaterWord):
         raise InvalidRow(f"status: {row.status[:_SHOWN]!r} is none of completed, failed, skipped, blocked, "
                          "not_attempted")  # fmt: skip
@@ -93,6 +119,9 @@ class ChildRows:
             self.bad += 1
             self._problem(f"line {self._number} of the launcher's ledger is no row of this run: {invalid}")
             return
+        if problem := row_problem(row):
+            # Refusing it would lose a result that may have cost hours.
+            self._problem(f"line {self._number} of the launcher's ledger: {problem}; the row was taken as it is")
         self._ledger.append(row)
         self.taken += 1
 
@@ -103,4 +132,4 @@ def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidRow(f"it is no JSON: {error}") from error
+        raise InvalidRow(f"it is no JSON: {why(error)}") from error

@@ -3,12 +3,10 @@
 from collections.abc import Callable
 
 from obo_bench.core.ledger import Ledger, Row, latest_rows
+from obo_bench.core.result_reasons import NO_RESULT
 from obo_bench.launch.executing.evidence import Evidence
 from obo_bench.launch.presets.launch import Launch
 from obo_bench.launch.presets.preset import Preset, Result
-
-NO_RESULT = "no_result_reported"
-"""Reason of a requested instance that nothing was heard of, where results were expected."""
 
 
 class Collector:

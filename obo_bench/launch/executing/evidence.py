@@ -7,7 +7,12 @@ from obo_bench.core.documents import parse_document
 from obo_bench.core.ledger import Ledger, Row
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS
 from obo_bench.gateway.cost import usd
-from obo_bench.launch.contract.child_outcome import ChildOutcome, UnusableOutcome, read_child_outcome
+from obo_bench.launch.contract.child_outcome import (
+    ChildOutcome,
+    UnusableOutcome,
+    read_child_outcome,
+    unknown_outcome,
+)
 from obo_bench.launch.contract.child_rows import ChildRows
 from obo_bench.launch.contract.line_tail import LineTail
 from obo_bench.launch.presets.preset import Preset
@@ -79,6 +84,11 @@ class Evidence:
     def claimed_usd(self) -> float | None:
         """Return what the launcher says it has spent, in USD."""
         return self.claim.cost_usd if self.claim else None
+
+    def outcome_problem(self) -> str:
+        """Return what is wrong with the outcome file, as a sentence; empty where nothing is."""
+        wrong = self.unusable or (unknown_outcome(self.claim) if self.claim else "")
+        return f"the outcome file {wrong}" if wrong else ""
 
     def _note(self, line: bytes) -> None:
         try:

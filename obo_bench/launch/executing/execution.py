@@ -12,7 +12,6 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.core.row_counts import counts_of
 from obo_bench.core.session import Session
 from obo_bench.core.signals import Interrupted, untorn
-from obo_bench.core.wire_format import LaterWord
 from obo_bench.launch.child.output_log import OutputLog
 from obo_bench.launch.child.pump import Pump
 from obo_bench.launch.child.screen import Screen
@@ -22,11 +21,12 @@ from obo_bench.launch.executing import recording
 from obo_bench.launch.executing.child_files import ChildFiles, prepare_child_files
 from obo_bench.launch.executing.collecting import Collector
 from obo_bench.launch.executing.evidence import Evidence
+from obo_bench.launch.executing.explaining import remedy, why_it_ended
 from obo_bench.launch.executing.gates import AdmittedLaunch, pass_gates
 from obo_bench.launch.executing.manifest_guard import ManifestGuard
 from obo_bench.launch.executing.options import ExecOptions
 from obo_bench.launch.executing.server_watch import ServerWatch
-from obo_bench.launch.executing.startable import not_startable
+from obo_bench.launch.executing.startable import not_started
 from obo_bench.launch.executing.stop import Stop, fatal
 from obo_bench.launch.executing.verdict import verdict
 from obo_bench.launch.executing.watch import Watch
@@ -51,6 +51,12 @@ class ExecResult:
     """Instances by what became of them; None where there are no rows."""
     problems: tuple[str, ...]
     """What was found wrong with what the launcher left."""
+    why: str
+    """Why it ended so, in one line."""
+    remedy: str
+    """What can be done about it; empty where nothing more exact is known."""
+    stop: Stop | None
+    """Why it was stopped; None where it ended by itself."""
 
 
 class Execution:
@@ -101,8 +107,19 @@ class Execution:
         finally:
             counts = self._record(collector, evidence, watch, server)
         outcome, status = verdict(end, stop, evidence.claim, evidence.unusable, counts or {})
+        why = why_it_ended(outcome, end, stop, evidence.claim, evidence.outcome_problem(), counts)
+        recording.record_why(session.manifest, outcome, why)
         session.conclude(outcome, status)
-        return ExecResult(session.run_root, outcome, end.exit_status, counts, self._problems.texts())
+        return ExecResult(
+            session.run_root,
+            outcome,
+            end.exit_status,
+            counts,
+            self._problems.texts(),
+            why,
+            remedy(outcome, stop, evidence.claim),
+            stop,
+        )
 
     def _begun(self, launch: Launch) -> Launch:
         """Return the launch with what its results will be told apart from."""
@@ -137,9 +154,11 @@ class Execution:
                 grace_sec=self._options.grace_sec,
             )
         except NotStarted as error:
-            raise not_startable(launch.command[0], error.strerror or str(error)) from error
-        pump.start()
+            raise not_started(launch.command[0], error) from error
         self._reporter.event(f"started {launch.command[0]} (process {child.pid})")
+        # Before anything that it prints.
+        self._reporter.flush()
+        pump.start()
         return child
 
     def _interrupt(self, child: SupervisedChild, interrupted: Interrupted) -> None:
@@ -174,10 +193,8 @@ class Execution:
         return counts
 
     def _tell_of_files(self, evidence: Evidence) -> None:
-        if evidence.unusable:
-            self._problems.tell(f"the outcome file {evidence.unusable}")
-        if evidence.claim is not None and isinstance(evidence.claim.outcome, LaterWord):
-            self._problems.tell(f"the outcome file claims {evidence.claim.outcome[:200]!r}, which is no outcome")
+        if wrong := evidence.outcome_problem():
+            self._problems.tell(wrong)
         for notice in ledger_notices(self._session.run_root):
             self._problems.tell(notice)
         self._guard.look()

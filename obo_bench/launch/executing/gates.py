@@ -9,6 +9,7 @@ from obo_bench.core.ledger import LedgerUnwritable
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session
+from obo_bench.core.why import why
 from obo_bench.gateway.admission.budget import require_budget
 from obo_bench.gateway.admission.declared import Declared, declare, enforce, weigh_declared
 from obo_bench.gateway.admission.preflight import Server, WantedServer, open_server
@@ -138,6 +139,6 @@ def _take_over(session: Session) -> list[str]:
     except LedgerUnwritable as error:
         raise PreflightRefused(
             "run_root_unwritable",
-            f"the ledger cannot be written: {error}",
-            evidence={"ledger": str(session.ledger.path), "why": str(error)},
+            f"{str(session.ledger.path)!r}: {why(error)}",
+            evidence={"ledger": str(session.ledger.path), "why": why(error)},
         ) from error

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from obo_bench.core.manifest import RunManifest
+from obo_bench.core.ending import LONGEST_MESSAGE
+from obo_bench.core.manifest import ErrorRecord, Outcome, RunManifest
 from obo_bench.launch.child.supervised import ChildEnd
 from obo_bench.launch.contract.child_outcome import LONGEST_TEXT, ChildOutcome
 from obo_bench.launch.executing.evidence import Evidence
@@ -26,6 +27,17 @@ def record_end(manifest: RunManifest, end: ChildEnd, stop: Stop | None, interrup
     }
     if stop is not None and stop.refusal is not None:
         manifest.extra.refusal = stop.refusal
+
+
+def record_why(manifest: RunManifest, outcome: Outcome, why: str) -> None:
+    """Record why it did not end well, where everybody looks for that: the refusal's message, else the error's."""
+    extra = manifest.extra
+    if outcome == "completed":
+        return
+    if extra.refusal is not None:
+        extra.refusal = extra.refusal.model_copy(update={"message": why[:LONGEST_MESSAGE]})
+    else:
+        extra.error = ErrorRecord(type=outcome, message=why[:LONGEST_MESSAGE])
 
 
 def record_evidence(manifest: RunManifest, evidence: Evidence, problems: Sequence[str]) -> None:

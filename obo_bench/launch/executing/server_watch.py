@@ -33,7 +33,8 @@ class ServerWatch:
         """End; questions under way are cut off."""
         self._over.set()
         self._server.client.close()
-        self._thread.join(1.0)
+        if self._thread.is_alive():  # nothing was watched where nothing could be started
+            self._thread.join(1.0)
 
     def spent_usd(self) -> float | None:
         """Return what the server spent since the admission, in USD, for whomever; None when it does not say."""

@@ -1,5 +1,6 @@
 """Whether a command can be started: asked before, so that nothing is started where it cannot."""
 
+import errno
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -7,9 +8,15 @@ from pathlib import Path
 
 from obo_bench.core.files import open_regular
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.why import why
 
 _LONGEST_SHEBANG = 256
 """Bytes of the first line that the kernel looks at."""
+_SYSTEM_SAYS: Mapping[int, str] = {
+    errno.ENOEXEC: "it is no program of this machine, or a script without #!",
+    errno.ETXTBSY: "it is open for writing: wait until it is whole, or end what writes it",
+}
+"""What the system's own words leave to be guessed."""
 
 
 def current_directory() -> Path:
@@ -46,6 +53,11 @@ def not_startable(word: str, why: str) -> PreflightRefused:
     )
 
 
+def not_started(word: str, error: OSError) -> PreflightRefused:
+    """Return the refusal of a command that the system was asked to start, and did not."""
+    return not_startable(word, _SYSTEM_SAYS.get(error.errno or 0) or error.strerror or str(error))
+
+
 def _trouble(program: Path) -> str:
     try:
         if program.is_dir():
@@ -56,7 +68,7 @@ def _trouble(program: Path) -> str:
             return "it is not executable"
         return _interpreter_trouble(program)
     except (OSError, ValueError) as error:
-        return str(error)
+        return why(error)
 
 
 def _interpreter_trouble(program: Path) -> str:

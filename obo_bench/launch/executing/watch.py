@@ -83,4 +83,4 @@ class Watch:
         limit = self._options.timeout_sec
         if limit is None or time.monotonic() - self._begun < limit:
             return None
-        return Stop("timeout", f"it has run for {limit:g} s, its --timeout-sec")
+        return Stop("timeout", f"it has run for {limit:g} s (--timeout-sec)")

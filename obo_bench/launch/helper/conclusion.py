@@ -48,7 +48,8 @@ class Conclusion:
     def of(cls, outcome: str, message: str, exit_code: int | None) -> Self:
         """Return what a launcher says; raises UsageError for an outcome or a status that means nothing."""
         if outcome not in get_args(Concluded):
-            raise UsageError(f"{outcome!r:.200} is no outcome of a launcher: use one of {get_args(Concluded)}")
+            known = ", ".join(get_args(Concluded))
+            raise UsageError(f"{outcome!r:.200} is no outcome of a launcher: use one of {known}")
         said = cast("Concluded", outcome)
         if exit_code is not None and (said != "child_failed" or not 0 < exit_code <= 255):
             raise UsageError(

@@ -55,6 +55,8 @@ def _heeds_signals() -> bool:
 
 def _tell(error: BaseException, own: int, recorded: int | None) -> None:
     """Say on stderr why it ended, and where what came after a run contradicts its record."""
+    for line in statuses.failures():
+        _say(line)
     if isinstance(error, Refusal):
         _say(f"refused ({error.stage.value}: {error.reason}): {error.message}\n  what to do: {error.remedy}")
     elif isinstance(error, UsageError) and recorded is None:

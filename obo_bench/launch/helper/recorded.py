@@ -8,8 +8,9 @@ from typing import Any
 
 from obo_bench.core import ending
 from obo_bench.core.admission import AdmissionRequest
-from obo_bench.core.ending import refusal_record
+from obo_bench.core.ending import LONGEST_MESSAGE, refusal_record
 from obo_bench.core.ledger import Row
+from obo_bench.core.manifest import ErrorRecord
 from obo_bench.core.refusals import ExitCode
 from obo_bench.core.reporter import PlainReporter
 from obo_bench.core.roots import forbidden_places
@@ -21,6 +22,7 @@ from obo_bench.launch.helper.conclusion import Ending
 from obo_bench.launch.helper.outputs import Outputs
 from obo_bench.launch.helper.parent import NoLiveParent, stale
 from obo_bench.launch.helper.run import BenchmarkRun
+from obo_bench.launch.helper.statuses import Ended
 
 
 class RecordedRun(BenchmarkRun):
@@ -56,8 +58,11 @@ class RecordedRun(BenchmarkRun):
         ended = self._ending(error)
         self._session.conclude(ended.conclusion.outcome, ended.conclusion.exit_code)
         manifest = self._session.manifest
-        if ended.conclusion.message:
-            manifest.harness["message"] = ended.conclusion.message
+        said = ended.conclusion
+        if said.message:
+            manifest.harness["message"] = said.message
+        if said is self._concluded and said.message and said.exit_code and ended.leaving is None:
+            manifest.extra.error = ErrorRecord(type=said.outcome, message=said.message[:LONGEST_MESSAGE])
         if ended.stop is not None:
             record = refusal_record(ended.stop)
             manifest.extra.refusal = record.model_copy(update={"exit_code": int(ExitCode.STOPPED)})
@@ -79,6 +84,7 @@ class Recording:
         self._nobody = nobody
         self._process = os.getpid()
         self._run: RecordedRun | None = None
+        self._ended: Ending | None = None
         self._finalization: Finalization | None = None
 
     def __enter__(self) -> BenchmarkRun:
@@ -105,6 +111,7 @@ class Recording:
         if os.getpid() != self._process:
             return  # a fork of the launcher ends, not the launcher
         ended = self._run.conclude_with(error) if self._run is not None else None
+        self._ended = ended
         broke = ended.broke if ended is not None else error
         try:
             if self._finalization is not None:
@@ -124,9 +131,13 @@ class Recording:
         return run
 
     def _note(self) -> None:
-        document = ending.concluded()
-        if document is not None:
-            statuses.note(int(document["extra"]["exit_code"]))
+        document, path = ending.concluded(), ending.manifest_path()
+        if document is None or path is None:
+            return
+        ended, extra = self._ended, document["extra"]
+        message = ended.conclusion.message if ended is not None and ended.leaving is None else ""
+        counts = ended.tally if ended is not None else None
+        statuses.note(Ended(int(extra["exit_code"]), extra["outcome"], message, counts, path.parent))
 
 
 def admit_server(session: Session, asked: Asked) -> None:

@@ -11,7 +11,7 @@ from obo_bench.core.ending import is_campaign_fatal
 from obo_bench.core.files import make_private_directory, write_json
 from obo_bench.core.ledger import Row, Status
 from obo_bench.core.refusals import CAMPAIGN_FATAL_PROVENANCE_REASONS, Objection, Refusal, UsageError
-from obo_bench.launch.contract.child_rows import LONGEST_ID
+from obo_bench.launch.contract.child_rows import LONGEST_ID, reason_problem
 from obo_bench.launch.helper.asked import Asked, ids_of
 from obo_bench.launch.helper.conclusion import Conclusion, Ending
 from obo_bench.launch.helper.outputs import Outputs
@@ -57,7 +57,8 @@ class BenchmarkRun(ABC):
         """Say what is asked for, once it has been read: the denominator of every rate, each id once.
 
         Under `exec` its own manifest keeps what exec was told; the counts of this launcher use what is said here.
-        Raises UsageError for what is no list of ids.
+        Raises UsageError for what is no list of ids, and PreflightRefused `launcher_contradicts_run` under an exec that
+        was told its ids, for others than these.
         """
 
     def record(
@@ -77,18 +78,23 @@ class BenchmarkRun(ABC):
         """Append the row of an instance; it is on disk when this returns. Record each the moment it exists.
 
         `status`: completed, failed, skipped (was done already), blocked (can never be solved here) or not_attempted.
-        `reason_code`: why; the status itself unless given. `output_paths`: files of the instance, relative to the run
-        root or absolute. `error`: one human line. `cost_usd`: what the attempt cost. `details`: evidence, JSON values;
-        `degraded: True` marks a result that is not clean. `durations`: seconds by phase. `attempt`: from 1.
+        `reason_code`: why, one word; the status itself unless given. `output_paths`: files of the instance, relative to
+        the run root or absolute. `error`: one human line. `cost_usd`: what the attempt cost. `details`: evidence, JSON
+        values; `degraded: True` marks a result that is not clean. `durations`: seconds by phase. `attempt`: from 1.
 
         Raises UsageError for values that mean nothing, LedgerUnwritable (an OSError) when the row could not be made
         durable (start nothing more then), and the refusal of `stop_if_fatal` after a row whose reason is
         campaign-fatal.
         """
         if status not in get_args(Status):
-            raise UsageError(f"{instance_id!r:.200}: {status!r:.200} is no status: use one of {get_args(Status)}")
+            known = ", ".join(get_args(Status))
+            raise UsageError(f"{instance_id!r:.200}: {status!r:.200} is no status: use one of {known}")
         if not 0 < len(instance_id) <= LONGEST_ID:
             raise UsageError(f"{instance_id!r:.200} is no instance id: it has from 1 to {LONGEST_ID} characters")
+        if problem := reason_problem(reason_code or status):
+            raise UsageError(
+                f"{instance_id!r:.200}: reason_code {reason_code!r:.200} {problem}; `error` takes a sentence"
+            )
         row = Row(
             benchmark=self._asked.benchmark,
             instance_id=instance_id,

@@ -16,12 +16,13 @@ from obo_bench.core.roots import forbidden_places
 from obo_bench.core.signals import Interrupted, SignalGuard, untorn
 from obo_bench.launch.contract.child_outcome import ChildOutcome, ClaimedOutcome, write_child_outcome
 from obo_bench.launch.helper import statuses
-from obo_bench.launch.helper.asked import Asked
+from obo_bench.launch.helper.asked import Asked, ids_of
 from obo_bench.launch.helper.conclusion import Ending
-from obo_bench.launch.helper.contradiction import require_same
+from obo_bench.launch.helper.contradiction import require_admitted, require_same
 from obo_bench.launch.helper.outputs import Outputs
 from obo_bench.launch.helper.parent import Parent
 from obo_bench.launch.helper.run import BenchmarkRun
+from obo_bench.launch.helper.statuses import Ended
 
 
 class WrappedRun(BenchmarkRun):
@@ -32,6 +33,7 @@ class WrappedRun(BenchmarkRun):
         places = forbidden_places(checkout, asked.settings_path)
         super().__init__(asked, parent.run_root, Outputs(parent.run_root, places))
         self._parent = parent
+        self._admitted = admitted
         self._admitted_ids = None if admitted.requested_task_ids is None else frozenset(admitted.requested_task_ids)
         if asked.requested_task_ids is None and admitted.requested_task_ids is not None:
             self._ids(admitted.requested_task_ids)
@@ -42,7 +44,11 @@ class WrappedRun(BenchmarkRun):
         return self._parent.read_manifest().document()
 
     def request(self, task_ids: Sequence[str]) -> None:
-        """Say what the counts of this launcher are held against; what exec was asked for stays in its manifest."""
+        """Say what the counts of this launcher are held against; what exec was asked for stays in its manifest.
+
+        Raises PreflightRefused `launcher_contradicts_run` for what exec was not asked for: it would not take its rows.
+        """
+        require_admitted(ids_of(task_ids), self._admitted)
         self._ids(task_ids)
 
     @property
@@ -97,11 +103,15 @@ class Reporting:
         try:
             ended = self._told(ended)
         finally:
-            statuses.note(ended.exit_code)
+            statuses.note(self._noted(ended))
             self._watch.close(ended.leaving)
             self._signals.uninstall()
         if ended.leaving is not None and ended.leaving is not error:
             raise ended.leaving from error
+
+    def _noted(self, ended: Ending) -> Ended:
+        told = ended.conclusion.message if ended.leaving is None else ""
+        return Ended(ended.exit_code, _outcome(ended), told, ended.tally, self._parent.run_root)
 
     def _interrupted(self, error: BaseException | None) -> BaseException | None:
         if self._signals.arrived is None or isinstance(error, Interrupted):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.files import open_regular
+from obo_bench.core.why import why
 from obo_bench.gateway.foreign_json import parse
 from obo_bench.launch.presets.launch import Extent, Launch
 from obo_bench.launch.presets.problems import Problems
@@ -30,7 +31,7 @@ def open_result(path: Path, launch: Launch, problems: Problems) -> BufferedReade
     except FileNotFoundError:
         problems.tell(f"{path} is not there")
     except (OSError, ValueError) as error:
-        problems.tell(f"{path} cannot be read: {error}")
+        problems.tell(f"{path} cannot be read: {why(error)}")
     else:
         if not is_older(os.fstat(stream.fileno()), launch):
             return stream
@@ -78,7 +79,7 @@ def parsed(data: bytes | None, place: object, problems: Problems) -> Any:
     try:
         return parse(data)
     except (ValueError, RecursionError) as error:
-        problems.tell(f"{place} is no JSON: {error}")
+        problems.tell(f"{place} is no JSON: {why(error)}")
         return None
 
 
@@ -87,7 +88,7 @@ def read_at_most(stream: Any, largest: int, place: object, problems: Problems) -
     try:
         data: bytes = stream.read(largest + 1)
     except OSError as error:
-        problems.tell(f"{place} cannot be read: {error}")
+        problems.tell(f"{place} cannot be read: {why(error)}")
         return None
     if len(data) > largest:
         problems.tell(f"{place} is larger than {largest} bytes and was not read")
@@ -110,7 +111,7 @@ def lines(stream: BufferedReader, place: object, problems: Problems) -> Iterator
             else:
                 yield line
     except OSError as error:
-        problems.tell(f"{place} cannot be read: {error}")
+        problems.tell(f"{place} cannot be read: {why(error)}")
     if long:
         problems.tell(f"{place}: {long} line(s) are longer than {LONGEST_LINE} bytes and were not read")
 

@@ -26,7 +26,7 @@ class Result:
     status: Status
     """completed, failed, or blocked where the task's own environment can never run the agent."""
     reason_code: str
-    """Why: one of `result_reasons.RESULT_REASONS`, or the launcher's own word verbatim."""
+    """Why: one of `core.result_reasons.RESULT_REASONS`, or the launcher's own word verbatim."""
     prediction_written: bool = False
     """Whether there is something to be graded."""
     official_eval_status: str = "not_run"

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from obo_bench.core.files import open_regular
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.why import why
 from obo_bench.gateway.foreign_json import parse
 from obo_bench.launch.presets.collecting import instance_id_of
 from obo_bench.launch.presets.foreign import LARGEST_DOCUMENT, LONGEST_LINE
@@ -26,7 +27,7 @@ def ids_in(path: Path, option: str, read: Reader) -> list[str]:
         with open_regular(path) as stream:
             ids = list(dict.fromkeys(read(stream, path)))
     except (OSError, ValueError, RecursionError, csv.Error) as error:
-        _refuse(path, f"{option} {str(path)!r} cannot be read: {error}")
+        _refuse(path, f"{option} {str(path)!r} cannot be read: {why(error)}")
     if not ids:
         _refuse(path, f"{option} {str(path)!r} names no task")
     return ids
@@ -36,14 +37,14 @@ def jsonl_ids(stream: BufferedReader, _path: Path) -> Iterator[str]:
     """Read `instance_id` of each line of a JSON Lines file."""
     for number, line in _numbered(stream, LONGEST_LINE):
         if line.strip():
-            row = parse(line)
+            row = _parsed(line, f"line {number}")
             yield checked_id(row.get("instance_id") if isinstance(row, dict) else None, f"line {number}", "instance_id")
 
 
 def text_ids(stream: BufferedReader, _path: Path) -> Iterator[str]:
     """Read one id from each line of a text file; blank lines and what follows `#` do not count."""
     for number, line in _numbered(stream, _LONGEST_TEXT_LINE):
-        text = line.decode("utf-8-sig").partition("#")[0].strip()
+        text = _decoded(number, line).partition("#")[0].strip()
         if text:
             yield checked_id(text, f"line {number}", "id")
 
@@ -65,7 +66,7 @@ def ids_of(values: Iterable[Any], place: str, *names: str) -> Iterator[str]:
 
 def csv_rows(stream: BufferedReader) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV file whose header names `instance_id`; raises ValueError for another."""
-    text = (line.decode("utf-8-sig") for _, line in _numbered(stream, _LONGEST_TEXT_LINE))
+    text = (_decoded(number, line) for number, line in _numbered(stream, _LONGEST_TEXT_LINE))
     rows = csv.DictReader(text, strict=True)
     if "instance_id" not in (rows.fieldnames or ()):
         raise ValueError(f"its header has no column instance_id, only {', '.join(rows.fieldnames or ())[:200]!r}")
@@ -79,6 +80,20 @@ def whole_number(launch_value: str | None, option: str, path: Path) -> int | Non
     if not (launch_value.isascii() and launch_value.isdigit() and len(launch_value) < 10):
         _refuse(path, f"{option} {launch_value[:100]!r} of the launcher is no whole number, so its tasks are unknown")
     return int(launch_value)
+
+
+def _decoded(number: int, line: bytes) -> str:
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"line {number}: {why(error)}") from error
+
+
+def _parsed(line: bytes, place: str) -> Any:
+    try:
+        return parse(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{place} is no JSON: {why(error)}") from error
 
 
 def _numbered(stream: BufferedReader, longest: int) -> Iterator[tuple[int, bytes]]:

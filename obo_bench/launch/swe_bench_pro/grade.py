@@ -63,7 +63,7 @@ def admission(options: GradeOptions) -> AdmissionRequest:
         run_root=options.run_root,
         repo_dir=options.repo_dir,
         settings_path=options.settings_path,
-        inputs={"the predictions": inputs.predictions, "the raw sample": inputs.raw_sample},
+        input_files={"the predictions": inputs.predictions, "the raw sample": inputs.raw_sample},
         outputs=(options.summary,),
         seed=SeedDemands(gated=False),
         harness={

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from obo_bench.core.why import why
+
 SUFFIX = "_output.json"
 """What the name of an official output ends with."""
 LARGEST_OUTPUT = 64 * 1024 * 1024
@@ -57,8 +59,12 @@ def read_official_output(output_dir: Path, instance_id: str, prefix: str | None)
             name = _name(directory, prefix)
             path = str(output_dir / instance_id / name)
             data, mtime = _read(directory, name)
-    except (_Absent, FileNotFoundError, NotADirectoryError) as error:
+    except _Absent as error:
         return OfficialOutput(reason=NO_OFFICIAL_OUTPUT, detail=_words(error))
+    except (FileNotFoundError, NotADirectoryError):
+        looked = f"{instance_id}/{'*' if prefix is None else prefix}{SUFFIX}"
+        detail = f"there is no {looked} in the output directory"[:_LONGEST_DETAIL]
+        return OfficialOutput(reason=NO_OFFICIAL_OUTPUT, detail=detail)
     except OSError as error:
         return OfficialOutput(path, reason=_unparseable(error), detail=_words(error))
     sha256 = hashlib.sha256(data).hexdigest()
@@ -140,6 +146,4 @@ def _unparseable(error: Exception) -> str:
 
 
 def _words(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return (error.strerror or str(error))[:_LONGEST_DETAIL]
-    return (f"there is no {error}" if isinstance(error, KeyError) else str(error))[:_LONGEST_DETAIL]
+    return (f"there is no {error}" if isinstance(error, KeyError) else why(error))[:_LONGEST_DETAIL]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.why import why
 from obo_bench.launch.swe_bench_pro.records import Record, UnusableRecords, read_records
 
 _PATCHES = ("model_patch", "patch")
@@ -56,8 +57,8 @@ def read_predictions(path: Path) -> Predictions:
     except (UnusableRecords, OSError) as error:
         raise PreflightRefused(
             "predictions_unreadable",
-            f"--predictions {str(path)!r}: {error}",
-            evidence={"predictions": str(path), "problem": str(error)},
+            f"--predictions {str(path)!r}: {why(error)}",
+            evidence={"predictions": str(path), "problem": why(error)},
         ) from error
     return Predictions(
         sha256=sha256,

@@ -37,7 +37,8 @@ class Publication:
         Raises PreflightRefused `output_unwritable`, also for a file that is no summary: that one stays.
         """
         if not self._is_replaceable():
-            raise self._unwritable("there is a file that is no grade summary")
+            what = "it is a directory" if self.place.is_dir() else "there is a file that is no grade summary"
+            raise self._unwritable(what)
         try:
             return set_aside(self.place)
         except OSError as error:

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from obo_bench.core.documents import UnreadableDocument, parse_document, read_document
 from obo_bench.core.files import read_whole
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusals import PreflightRefused, Refusal
+from obo_bench.core.reporter import printable
 from obo_bench.core.roots import MANIFEST_NAME
+from obo_bench.core.why import why
 from obo_bench.launch.swe_bench_pro import COMMAND
 from obo_bench.launch.swe_bench_pro.assessment import assess, read_evidence
 from obo_bench.launch.swe_bench_pro.grade_summary import ProGradeSummary, SummaryInputs
@@ -24,9 +28,12 @@ from obo_bench.launch.swe_bench_pro.options import GradeInputs
 WITH_VERDICTS = frozenset({"completed", "official_eval_error"})
 """Outcomes of a grader that has done its work."""
 _OF_THE_GRADER = ("invocation", "run_root", "created_at_unix")
-_TIMES = ("official_output_mtime_unix", "older_than_predictions")
-"""Not compared: a copy of the same bytes is as good."""
+_NOT_COMPARED = ("official_output_mtime_unix", "older_than_predictions", "detail")
+"""A copy of the same bytes is as good, and so is a reason that another version says in other words."""
 _LONGEST_WHY = 500
+_LONGEST_FIELD = 100
+_FIELDS = 5
+"""Wrong fields that are named."""
 
 
 class _Stale(Exception):
@@ -53,13 +60,15 @@ def published_summary(path: Path, *, manifest: Path | None = None) -> PublishedS
     """
     try:
         return _checked(path, manifest)
-    except (_Stale, UnreadableDocument, OSError) as error:
-        why = str(error)
+    except (_Stale, UnreadableDocument) as error:
+        told = str(error)
+    except OSError as error:
+        told = f"it cannot be read: {why(error)}"
     except Refusal as unreadable:
         unreadable.settle()
-        why = f"what it rests on cannot be read any more: {unreadable.message}"
+        told = f"what it rests on cannot be read any more: {unreadable.message}"
     raise PreflightRefused(
-        "summary_not_fresh", f"{str(path)!r} must not be used: {why}", evidence={"summary": str(path), "why": why}
+        "summary_not_fresh", f"{str(path)!r} must not be used: {told}", evidence={"summary": str(path), "why": told}
     )
 
 
@@ -67,13 +76,26 @@ def _checked(path: Path, named: Path | None) -> PublishedSummary:
     data = read_whole(path)
     try:
         summary = parse_document(ProGradeSummary, data)
+    except ValidationError as error:
+        raise _Stale(f"it is no grade summary: {_wrong_fields(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise _Stale(f"it is no grade summary: {str(error)[:_LONGEST_WHY]}") from error
+        raise _Stale(f"it is no grade summary: it is no JSON: {why(error)[:_LONGEST_WHY]}") from error
     sha256 = hashlib.sha256(data).hexdigest()
     vouching = named or Path(summary.run_root) / MANIFEST_NAME
     _check_manifest(read_document(RunManifest, vouching), vouching, summary, path, sha256)
     _check_inputs(summary)
     return PublishedSummary(summary, sha256, vouching)
+
+
+def _wrong_fields(error: ValidationError) -> str:
+    """Return which fields are not as the format says, and why; their names are foreign text."""
+    told = error.errors(include_url=False, include_input=False)
+    fields = ["".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in each["loc"]) for each in told]
+    shown = [
+        f"{printable(field.removeprefix('.'))[:_LONGEST_FIELD] or 'the document'}: {each['msg']}"
+        for field, each in zip(fields[:_FIELDS], told, strict=False)
+    ]
+    return "; ".join(shown) + (f"; and {len(told) - _FIELDS} more field(s)" if len(told) > _FIELDS else "")
 
 
 def _check_manifest(manifest: RunManifest, at: Path, summary: ProGradeSummary, path: Path, sha256: str) -> None:
@@ -107,7 +129,7 @@ def _comparable(summary: ProGradeSummary) -> dict[str, Any]:
     for name in _OF_THE_GRADER:
         del document[name]
     for verdict in document["verdicts"]:
-        for name in _TIMES:
+        for name in _NOT_COMPARED:
             verdict.pop(name, None)
     return document
 

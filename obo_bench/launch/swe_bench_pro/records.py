@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from obo_bench.core.files import read_whole
+from obo_bench.core.why import why
 
 LONGEST_ID = 500
 """Characters of the longest instance id that is taken; the benchmark's have about 120."""
@@ -44,9 +45,9 @@ def read_records(path: Path) -> tuple[str, Iterator[Record]]:
         data = read_whole(path)
         data.decode("utf-8")
     except OSError as error:
-        raise UnusableRecords(f"it cannot be read: {error.strerror or error}") from error
+        raise UnusableRecords(f"it cannot be read: {why(error)}") from error
     except UnicodeDecodeError as error:
-        raise UnusableRecords(f"it is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise UnusableRecords(why(error)) from error
     text = data.removeprefix(b"\xef\xbb\xbf")
     return hashlib.sha256(data).hexdigest(), _listed(text) if text.lstrip()[:1] == b"[" else _lines(text)
 
@@ -67,7 +68,7 @@ def _parsed(place: str, text: bytes) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UnusableRecords(f"{place} is not JSON: {str(error)[:_LONGEST_WORDS]}") from error
+        raise UnusableRecords(f"{place} is not JSON: {why(error)[:_LONGEST_WORDS]}") from error
 
 
 def _record(place: str, value: object) -> Record:

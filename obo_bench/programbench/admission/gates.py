@@ -26,8 +26,9 @@ from obo_bench.programbench.image_pins import ImagePins, read_pins
 from obo_bench.programbench.instances import Instance, load_instances, programbench_version
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.selection import select
+from obo_bench.programbench.solving.retry_words import check_retry_words
 from obo_bench.programbench.solving.spending import Spending
-from obo_bench.programbench.solving.standing import is_only_new_tasks, refuse_dry_run_over_tasks, unmatched_retries
+from obo_bench.programbench.solving.standing import is_only_new_tasks, refuse_dry_run_over_tasks
 
 
 def pass_gates(session: Session, options: RunOptions, reporter: Reporter) -> tuple[RunContext, Sequence[Instance]]:
@@ -105,7 +106,7 @@ def _context(
     manifest.harness |= {"run_nonce": configuration.nonce, "notices": notices}
     if configuration.adopted:
         notices.append("this run was begun by obo-bench 0.1.0: the configuration found now is adopted as admitted")
-    notices += unmatched_retries(manifest.requested_task_ids or [], options)
+    notices += check_retry_words(session.run_root, manifest.requested_task_ids or [], options.retry)
     return RunContext(
         session=session,
         options=options,

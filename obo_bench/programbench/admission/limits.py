@@ -28,7 +28,7 @@ def cleanroom_limits(engine: Engine, options: RunOptions) -> tuple[float, int, l
     workers = options.workers
     if workers > 1 and workers * cpus > engine.cpus:
         notices.append(
-            f"--workers {workers} with {cpus:g} cores each want more than the engine's {engine.cpus}: "
+            f"--workers {workers} with {cpus:g} core(s) each want more than the engine's {engine.cpus}: "
             "instances will slow each other down"
         )
     if workers > 1 and engine.memory_bytes and workers * memory > engine.memory_bytes:

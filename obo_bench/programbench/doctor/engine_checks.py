@@ -22,7 +22,7 @@ def engine(world: World) -> Verdict:
     found = world.engine.ask()
     memory = f"{found.memory_bytes / GIB:.1f} GiB" if found.memory_bytes else "unknown memory"
     where = f"{found.endpoint} ({_chosen_by(world)})"
-    return ok(f"Docker {found.version} at {where}: {found.cpus} cores, {memory}")
+    return ok(f"Docker {found.version} at {where}: {found.cpus} core(s), {memory}")
 
 
 def architecture(world: World) -> Verdict:
@@ -80,7 +80,7 @@ def limits(world: World) -> Verdict:
     options = world.options.as_run()
     cpus, _, notices = cleanroom_limits(world.engine.need(), options)
     if not notices:
-        return ok(f"a cleanroom gets its {cpus:g} cores and {options.memory}")
+        return ok(f"a cleanroom gets its {cpus:g} core(s) and {options.memory}")
     return warn(
         f"{'; '.join(notices)}: scores and times are not those of the official setting",
         "give the engine more, or accept it with --cpus and --memory",

@@ -58,7 +58,7 @@ def _tell_limits(options: EvalOptions, cpus: int, engine_cpus: int, reporter: Re
         reporter.event(f"--docker-cpus {options.docker_cpus} is lowered to the engine's {cpus}")
     if (at_once := options.workers * options.branch_workers) > 1 and at_once * cpus > engine_cpus:
         reporter.event(
-            f"{at_once} containers with {cpus} cores each want more than the engine's {engine_cpus}: they slow each "
+            f"{at_once} containers with {cpus} core(s) each want more than the engine's {engine_cpus}: they slow each "
             "other down, and a test that then takes too long counts as failed"
         )
 

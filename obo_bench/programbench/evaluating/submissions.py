@@ -5,15 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from obo_bench.core.files import sha256_file
-from obo_bench.core.invocation_log import LOGS
-from obo_bench.core.lock import LOCK_NAME, OWNER_NAME
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.programbench.no_run import holds_only_refusals
 from obo_bench.programbench.packaging.submission import ARCHIVE_NAME
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.submitted import Submitted, read_submitted
-
-_OUR_OWN = frozenset({"eval", LOGS, LOCK_NAME, OWNER_NAME})
-"""What an eval that was refused has made itself."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +40,7 @@ def read_submissions(root: Path, named: str) -> Submissions:
     Raises PreflightRefused `run_not_found` when there is nothing at all, `empty_selection` without submissions,
     `resume_config_mismatch` as `read_submitted` does, and OSError.
     """
-    if not [entry for entry in root.iterdir() if entry.name not in _OUR_OWN]:
+    if holds_only_refusals(root):
         raise PreflightRefused(
             "run_not_found",
             f"there is no run {named!r}: nothing is in {str(root)!r}",

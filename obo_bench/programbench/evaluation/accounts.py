@@ -15,11 +15,9 @@ from obo_bench.core.ledger import LEDGER_NAME, Row, read_rows
 from obo_bench.gateway.checkpoint import CHECKPOINT_NAME, TaskCheckpoint
 from obo_bench.programbench.evaluation.declared_repeats import DeclaredRepeats
 from obo_bench.programbench.evaluation.instance_account import CARRIED_ACCOUNT, InstanceAccount
+from obo_bench.programbench.row_reasons import NO_ROW
 from obo_bench.programbench.solving.account import Account
 from obo_bench.programbench.solving.earlier import SUPERSEDED
-
-NO_ROW = "no_ledger_row"
-"""Reason of an instance that the ledger does not know: it was never come to."""
 
 
 def read_accounts(run_root: Path, requested_ids: Iterable[str]) -> dict[str, InstanceAccount] | None:

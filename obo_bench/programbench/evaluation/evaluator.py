@@ -170,7 +170,7 @@ def _evaluate(evaluation: _Evaluation) -> None:
     if bench is None or not pending:
         return
     evaluation.reporter.update(RunChange(stage="evaluating", total=len(pending), workers=request.workers))
-    evaluation.reporter.event(f"official evaluation of {len(pending)} submissions")
+    evaluation.reporter.event(f"official evaluation of {len(pending)} submission(s)")
     docker = bench.evaluator.docker
     # An evaluation that was killed has left what it had at work; the run's lock says that nobody uses it.
     _sweep(evaluation, docker)

@@ -27,6 +27,7 @@ from obo_bench.core.files import read_json_object
 from obo_bench.core.peek import peek
 from obo_bench.core.process import ask
 from obo_bench.core.refusals import PreflightRefused
+from obo_bench.core.why import why
 from obo_bench.programbench.evaluation.evaluator_settings import check_numbers
 
 DOCKER_VARIABLE = "PROGRAMBENCH_DOCKER_EXECUTABLE"
@@ -211,7 +212,7 @@ def _asked(python: str, environ: Mapping[str, str], give_up: float) -> dict[str,
             raise _UnusableError(f"ended with status {done.returncode}: {_last_words(done.stderr)}")
         found = json.loads(done.stdout.splitlines()[-1])
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise _UnusableError(f"does not run: {error}") from error
+        raise _UnusableError(f"does not run: {why(error)}") from error
     except (ValueError, IndexError) as error:
         raise _UnusableError(f"gave no answer: {done.stdout[-200:]!r}") from error
     return dict(found)
@@ -221,7 +222,7 @@ def _require(argv: list[str], environ: Mapping[str, str], give_up: float) -> Non
     try:
         done = ask(argv, environ, _patience(give_up))
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise unavailable(f"{argv[0]} does not run: {error}", argv=argv) from error
+        raise unavailable(f"{argv[0]} does not run: {why(error)}", argv=argv) from error
     if done.returncode:
         raise unavailable(
             f"{argv[0]} ended with status {done.returncode}: {_last_words(done.stderr)}",

@@ -16,6 +16,7 @@ from obo_bench.core.refusals import ExitCode, PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
+from obo_bench.core.why import why
 from obo_bench.programbench.exporting.options import ExportOptions
 from obo_bench.programbench.selection import SHUFFLE_SEED, check_selector
 
@@ -236,7 +237,7 @@ def _writable(session: Session) -> Iterator[None]:
     except OSError as error:
         raise PreflightRefused(
             "run_root_unwritable",
-            f"the destination {str(session.run_root)!r} cannot be written: {error}",
-            evidence={"run_root": str(session.run_root), "why": str(error)},
+            f"the destination {str(session.run_root)!r} cannot be written: {why(error)}",
+            evidence={"run_root": str(session.run_root), "why": why(error)},
             remedy="make room or make the destination writable, then repeat the command: what is there is kept",
         ) from error

@@ -1,6 +1,8 @@
 """The verdict: what cannot be told is INCONCLUSIVE and goes before any comparison; then the exact means decide."""
 
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 
 from obo_bench.programbench.gating.gate_result import (
     Comparison,
@@ -12,13 +14,21 @@ from obo_bench.programbench.gating.gate_result import (
 )
 
 _NAMED = 5
+_AGAIN = "repeat the gate"
+_MORE_PAIRS = "name a reference with a score of every listed task, list more tasks, or demand fewer with --min-pairs"
+_ANOTHER_BASELINE = "name a baseline with scores of the listed tasks, or none"
 
 
 def decide(
-    tasks: Sequence[GatedTask], min_pairs: int, reference: Comparison, baseline: Comparison | None, load: GateLoad
+    tasks: Sequence[GatedTask],
+    min_pairs: int,
+    reference: Comparison,
+    baseline: Comparison | None,
+    load: GateLoad,
+    run_root: Path,
 ) -> tuple[GateVerdict, list[GateReason]]:
-    """Return the verdict and everything that speaks against a GO."""
-    open_questions = [*_untold(tasks, min_pairs, reference, baseline), *_overload(load)]
+    """Return the verdict and everything that speaks against a GO of the run in `run_root`."""
+    open_questions = [*_untold(tasks, min_pairs, reference, baseline, run_root), *_overload(load, run_root)]
     shortfalls = [*_below("reference", reference), *(_below("baseline", baseline) if baseline else [])]
     if open_questions:
         return "INCONCLUSIVE", [*open_questions, *shortfalls]
@@ -26,30 +36,49 @@ def decide(
 
 
 def _untold(
-    tasks: Sequence[GatedTask], min_pairs: int, reference: Comparison, baseline: Comparison | None
+    tasks: Sequence[GatedTask], min_pairs: int, reference: Comparison, baseline: Comparison | None, run_root: Path
 ) -> list[GateReason]:
     reasons = []
     without = [task for task in tasks if task.run is None]
     if without:
         named = ", ".join(f"{task.instance_id} ({task.reason})" for task in without[:_NAMED])
         more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
-        reasons.append(
-            _reason("tasks_without_score", f"the run has no score for {len(without)} task(s): {named}{more}")
-        )
+        message = f"the run has no score for {len(without)} task(s): {named}{more}"
+        reasons.append(_reason("tasks_without_score", message, _to_get_scores(without, run_root)))
     if reference.pairs < min_pairs:
-        reasons.append(_reason("too_few_pairs", f"{reference.pairs} pair(s) with the reference, demanded {min_pairs}"))
+        message = f"{reference.pairs} pair(s) with the reference, demanded {min_pairs}"
+        reasons.append(_reason("too_few_pairs", message, _MORE_PAIRS))
     if baseline is not None and not baseline.pairs:
-        reasons.append(_reason("baseline_shares_no_task", "no task has a score both in the run and in the baseline"))
+        message = "no task has a score both in the run and in the baseline"
+        reasons.append(_reason("baseline_shares_no_task", message, _ANOTHER_BASELINE))
     return reasons
 
 
-def _overload(load: GateLoad) -> list[GateReason]:
+def _to_get_scores(without: Sequence[GatedTask], run_root: Path) -> str:
+    """Return what gives scores to tasks: each in the way that it needs."""
+    reasons = {task.reason.partition(":")[0] for task in without}
+    steps = []
+    if "not_requested" in reasons:
+        steps.append("solve the listed tasks in a run of their own (`run --ids-file`)")
+    if {"no_submission", "submission_missing"} & reasons:
+        steps.append("resume the run (its command with the same --run-id)")
+    if reasons - {"not_requested"}:
+        steps.append(f"grade it with `{_grading(run_root)}`")
+    return f"{', '.join(steps)}, then {_AGAIN}"
+
+
+def _overload(load: GateLoad, run_root: Path) -> list[GateReason]:
     told = {invocation: record.overload() for invocation, record in load.evaluations.items()}
+    remedy = f"when the host is idle, grade again with `{_grading(run_root, '--force')}`, then {_AGAIN}"
     return [
-        _reason("host_overloaded", f"in the evaluation {invocation} the host had {why}")
+        _reason("host_overloaded", f"in the evaluation {invocation} the host had {why}", remedy)
         for invocation, why in told.items()
         if why
     ]
+
+
+def _grading(run_root: Path, *more: str) -> str:
+    return shlex.join(["obo-bench", "eval", str(run_root), *more])
 
 
 def _below(name: str, comparison: Comparison) -> list[GateReason]:
@@ -61,5 +90,5 @@ def _below(name: str, comparison: Comparison) -> list[GateReason]:
     return [_reason(code, f"the run's mean is below that of the {name}: {figures}")]
 
 
-def _reason(code: GateReasonCode, message: str) -> GateReason:
-    return GateReason(code=code, message=message)
+def _reason(code: GateReasonCode, message: str, remedy: str = "") -> GateReason:
+    return GateReason(code=code, message=message, remedy=remedy)

@@ -83,8 +83,9 @@ def _first(
     if len(ids) < TASKS_PER_GROUP:
         raise PreflightRefused(
             "dataset_unavailable",
-            f"the programbench package has {len(ids)} tasks to draw {TASKS_PER_GROUP} {group} tasks from",
+            f"the programbench package has {len(ids)} task(s) to draw {TASKS_PER_GROUP} {group} tasks from",
             evidence={"group": group, "candidates": len(ids)},
+            remedy="list tasks of your own, one id a line: `gate --tasks FILE` takes any number",
         )
     return tuple(sorted(ids, key=lambda iid: _rank(seed, group, iid))[:TASKS_PER_GROUP])
 

@@ -94,7 +94,7 @@ def _judge(session: Session, options: GateOptions, found: Board) -> GateResult:
     reference = compare(found.pairs(found.reference))
     baseline = compare(found.pairs(found.baseline)) if found.baseline else None
     load = evaluation_load(run.root, [row.instance_id for row in rows if row.evaluator_version is not None])
-    verdict, reasons = decide(rows, options.min_pairs, reference, baseline, load)
+    verdict, reasons = decide(rows, options.min_pairs, reference, baseline, load, run.root)
     return GateResult(
         invocation=session.invocation,
         created_at_unix=time.time(),

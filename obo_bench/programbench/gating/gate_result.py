@@ -33,6 +33,13 @@ class GateReason(_Frozen):
     """What it is."""
     message: str
     """The same in words, with its figures."""
+    remedy: str = ""
+    """What can be done about it; empty where that is the run itself."""
+
+    @property
+    def text(self) -> str:
+        """Code and words on one line, without the remedy."""
+        return f"{self.code}: {self.message}"
 
 
 class GateInput(_Frozen):

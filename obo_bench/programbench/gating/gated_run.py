@@ -9,6 +9,7 @@ from obo_bench.core.files import LARGEST_DOCUMENT, sha256_file
 from obo_bench.core.peek import peek
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.roots import MANIFEST_NAME
+from obo_bench.core.why import why
 from obo_bench.programbench.evaluation.eval_files import proven
 from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME, GradeSummary, InstanceGrade
 from obo_bench.programbench.gating.living_run import refuse_living
@@ -71,7 +72,7 @@ def read_gated_run(root: Path) -> GatedRun:
         raise PreflightRefused(
             "run_not_found",
             f"there is no run in {str(root)!r}: its {MANIFEST_NAME} cannot be read",
-            evidence={"run": str(root), "problem": str(error)[:500]},
+            evidence={"run": str(root), "problem": why(error)[:500]},
         ) from error
     refuse_living(root)
     if _outcome(manifest) == "dry_run":
@@ -83,7 +84,7 @@ def read_gated_run(root: Path) -> GatedRun:
     except FileNotFoundError as error:
         raise _not_graded(root, f"it has no {GRADE_SUMMARY_NAME}") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise _not_graded(root, f"its {GRADE_SUMMARY_NAME} cannot be used: {str(error)[:500]}") from error
+        raise _not_graded(root, f"its {GRADE_SUMMARY_NAME} cannot be used: {why(error)[:500]}") from error
     inputs = (
         InputFile("run-manifest", str(root / MANIFEST_NAME), "run_manifest", _sha256(manifest_bytes)),
         InputFile("grade-summary", str(summary_path), "grade_summary", _sha256(summary_bytes)),

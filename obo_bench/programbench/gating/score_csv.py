@@ -27,7 +27,7 @@ def parse_csv(data: bytes, known: Collection[str]) -> dict[str, Score]:
     scores: dict[str, Score] = {}
     for line, cells in _rows(_text(data)):
         if len(cells) != 2:
-            raise CsvProblem(line, f"{len(cells)} columns instead of the two of id,score")
+            raise CsvProblem(line, f"{len(cells)} column(s) instead of the two of id,score")
         instance_id, score = cells[0].strip(), cells[1].strip()
         if not scores and instance_id.lower() in _ID_HEADERS and score.lower() == "score":
             continue

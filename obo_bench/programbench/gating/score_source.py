@@ -63,7 +63,8 @@ class ScoreReader:
         for place in places:
             if place.exists():
                 return place
-        raise unreadable(role, named, "there is no such file, directory or run", looked=[str(p) for p in places])
+        what = "file or directory" if _is_path(named) else "file, directory or run"
+        raise unreadable(role, named, f"there is no such {what}", looked=[str(place) for place in places])
 
     def _file(self, role: str, path: Path) -> ScoreTable:
         data = read_bounded(role, path)
@@ -107,6 +108,11 @@ class ScoreReader:
                 role, place, f"there is neither {GRADE_SUMMARY_NAME}, {STATS_FILE} nor an eval.json of a listed task"
             )
         return ScoreTable(InputFile(role, str(place), "eval_json", digest.hexdigest()), scores, absent)
+
+
+def _is_path(named: str) -> bool:
+    """Say whether a name can only mean a file or a directory: no run is called so."""
+    return os.sep in named or Path(named).suffix in (".json", ".csv")
 
 
 def read_bounded(role: str, path: Path) -> bytes:

@@ -87,9 +87,10 @@ class _Reading:
         instance = self._instances.get(instance_id)
         if instance is None:
             near = difflib.get_close_matches(instance_id[:200], list(self._instances), n=3, cutoff=0.5)
+            told = f"near: {', '.join(near)}" if near else "nothing near"
             raise PreflightRefused(
                 "unknown_instance",
-                f"{where}: the benchmark has no task {instance_id[:_SHOWN]!r} (near: {', '.join(near) or 'none'})",
+                f"{where}: the benchmark has no task {instance_id[:_SHOWN]!r} ({told})",
                 evidence={"unknown": [instance_id[:200]], "near": near},
                 remedy="correct the id in that line; the message lists near matches",
             )

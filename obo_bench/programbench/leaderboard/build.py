@@ -99,4 +99,6 @@ def _tell(result: LeaderboardResult, reporter: Reporter) -> None:
     reporter.event(f"leaderboard: {len(result.graded)} results, {len(result.left_out)} instances without one")
     if doubtful:
         reporter.event(f"the record does not fully support: {', '.join(doubtful)} (see README.md)")
-    reporter.event(f"next: confirm what README.md lists, fill in submission.yaml, then {' && '.join(_NEXT_COMMANDS)}")
+    reporter.event(
+        f"by hand: confirm what README.md lists, fill in submission.yaml; then {' && '.join(_NEXT_COMMANDS)}"
+    )

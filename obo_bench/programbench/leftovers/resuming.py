@@ -25,22 +25,26 @@ def is_practice(manifest: Mapping[str, Any]) -> bool:
 
 
 def _began_it(manifest: Mapping[str, Any], run_root: Path) -> bool:
-    """Say whether `practice` began the run: it names settings of its own, which an operator's server does not have.
+    """Say whether `practice` began the run: it names settings of its own, and ends its command as no other does.
 
-    Who runs practice programs on a server of his own may well keep everything in the same places.
+    Whoever types the line that `practice gateway` shows keeps everything in the same places, but adds the run's id
+    after its --eval, if any.
     """
     words = [str(word) for word in manifest.get("argv") or []]
     settings = run_root.parents[2] / "data" / "settings.json"
-    return ("--settings-path", str(settings)) in pairwise(words) and run_root.parents[1].name == "bench_runs"
+    named = ("--settings-path", str(settings)) in pairwise(words) and run_root.parents[1].name == "bench_runs"
+    own = ("--workers", "--run-id", run_root.name, "--eval")
+    return named and any((words[at], *words[at + 2 : at + 5]) == own for at in range(len(words)))
 
 
-def recorded_resume(manifest: Mapping[str, Any], run_root: Path) -> list[str]:
+def recorded_resume(manifest: Mapping[str, Any], run_root: Path, *, server_answers: bool = False) -> list[str]:
     """Return the command line that goes on with a run from any directory and in any environment, by its manifest.
 
     What the operator had named relative to his directory, or by variables, is named by its absolute path. A practice
-    is gone on with by `practice`, which starts the server that it had.
+    is gone on with by `practice`, which starts the server that it had, unless its server still answers: a second one
+    on the same data would fail the tasks of the first.
     """
-    if is_practice(manifest) and _began_it(manifest, run_root):
+    if is_practice(manifest) and not server_answers and _began_it(manifest, run_root):
         return ["obo-bench", "practice", "--directory", str(run_root.parents[2]), "--run-id", run_root.name]
     command = resuming([str(word) for word in (manifest.get("argv") or [])[1:]], run_root.name)
     needed = {"--repo-dir": _text(_part(manifest, "source").get("repo_dir")), "--runs-root": str(run_root.parents[1])}

@@ -16,6 +16,7 @@ from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.programbench import BENCHMARK
 from obo_bench.programbench.admission.order import ORDER_NAME
+from obo_bench.programbench.no_run import holds_only_refusals
 
 
 @dataclass(frozen=True)
@@ -153,9 +154,10 @@ def _not_a_copy(run: RecordedRun) -> RecordedRun:
 
 def _names(runs_root: Path | None) -> list[str]:
     try:
-        return sorted(path.name for path in (runs_root / BENCHMARK).iterdir()) if runs_root else []
+        places = sorted((runs_root / BENCHMARK).iterdir()) if runs_root else []
     except OSError:
         return []
+    return [place.name for place in places if not holds_only_refusals(place)]
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from obo_bench.core.git import GitUnavailable, ask_git, check, git
+from obo_bench.core.why import why
 from obo_bench.programbench.packaging.collection_rules import GIT_NAME
 from obo_bench.programbench.preparing.foreign_directory import held_directory, read_file, replace_file
 from obo_bench.programbench.preparing.preparation import Blocked
@@ -90,7 +91,7 @@ def _complete_identity(workspace: Path, git_directory: int) -> None:
         before = read_file(git_directory, "config", _LARGEST)
     except OSError as error:
         raise Blocked(
-            FAILED, f"{str(workspace / GIT_NAME / 'config')!r} is no regular file of a usual size: {error}"
+            FAILED, f"{str(workspace / GIT_NAME / 'config')!r} is no regular file of a usual size: {why(error)}"
         ) from error
     with tempfile.TemporaryDirectory() as private:
         config = Path(private, "config")

@@ -15,6 +15,7 @@ from obo_bench.core.refusals import PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import MANIFEST_NAME
 from obo_bench.core.session import Session
+from obo_bench.core.why import why
 from obo_bench.programbench.preparing.options import COMMAND, PrepareOptions
 
 _HISTORY = "manifests"
@@ -71,7 +72,7 @@ def copy_manifest(options: PrepareOptions, reporter: Reporter) -> None:
         _check(target, options, forbidden_name=LEDGER_NAME)
         _write(target, document)
     except OSError as error:
-        reporter.event(f"--manifest-output {str(options.manifest_output)!r} was not written: {error}")
+        reporter.event(f"--manifest-output {str(options.manifest_output)!r} was not written: {why(error)}")
 
 
 def _manifest_copy(options: PrepareOptions) -> Path | None:

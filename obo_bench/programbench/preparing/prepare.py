@@ -13,6 +13,7 @@ from obo_bench.core.refusals import ExitCode, PreflightRefused
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
+from obo_bench.core.why import why
 from obo_bench.programbench.packaging.collection_rules import CollectionRules
 from obo_bench.programbench.preparing.options import COMMAND, PrepareOptions, PrepareResult
 from obo_bench.programbench.preparing.outputs import copy_manifest
@@ -92,8 +93,8 @@ def _body(session: Session, options: PrepareOptions, reporter: Reporter) -> Prep
         other = options.ledger_output is not None and error.filename == str(options.ledger_output.resolve())
         raise PreflightRefused(
             "output_unwritable" if other else "run_root_unwritable",
-            f"the ledger cannot be written: {error}",
-            evidence={"ledger": str(error.filename), "why": str(error)},
+            f"{error.filename!r}: {why(error)}",
+            evidence={"ledger": str(error.filename), "why": why(error)},
         ) from error
     return _result(row)
 

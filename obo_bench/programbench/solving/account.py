@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from obo_bench.core.ledger import Row
-from obo_bench.gateway.cost import usd
+from obo_bench.gateway.cost import is_lower_bound, usd
 
 Charged = tuple[str, int]
 """Instance and attempt: each attempt has one task of ours, whatever the server retries below it."""
@@ -45,7 +45,7 @@ class Account:
             "known_usd": known_usd,
             "known": len(charges) - unknown,
             "unknown": unknown,
-            "lower_bound": unknown > 0 or any(charge.get("lower_bound", not charge.get("final")) for charge in charges),
+            "lower_bound": unknown > 0 or any(map(is_lower_bound, charges)),
             "at_most_usd": self._at_most(),
             "sources": dict(sorted(Counter(str(charge.get("source", "none")) for charge in charges).items())),
         }

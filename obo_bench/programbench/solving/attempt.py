@@ -36,6 +36,9 @@ class Attempt:
     """From the intent on: whoever comes next must ask the server about it."""
     task_may_live: bool = False
     """From the intent until the task has settled: only then it loses its container."""
+    resumed_task: dict[str, float] = field(default_factory=dict)
+    """When the task of an earlier invocation was submitted, and when it ended, in wall-clock seconds as far as known:
+    `durations` cannot tell how long it lasted."""
     seen_healthy: bool = False
     """An earlier invocation saw the cleanroom in order when the task had settled, and removed it."""
     ended: Row | None = None
@@ -110,6 +113,7 @@ class Attempt:
         )
 
     def _facts(self) -> dict[str, Any]:
-        """Name the image, and the task, so that its cost counts as unknown as long as nobody knows it."""
+        """Name the image, the times of a resumed task, and the task: its cost is unknown as long as nobody knows it."""
         task = {"task_id": self.context.task_id(self.id, self.number)} if self.task_was_made else {}
-        return image_facts(self.context.images.get(self.id, {})) | task
+        resumed = {"resumed_task": self.resumed_task} if self.resumed_task else {}
+        return image_facts(self.context.images.get(self.id, {})) | task | resumed

@@ -153,6 +153,8 @@ def _solve(attempt: Attempt, *, repost: bool) -> Row:
 def _attach(attempt: Attempt, checkpoint: TaskCheckpoint) -> Row:
     context = attempt.context
     attempt.task_made()
+    if checkpoint.submitted_unix is not None:
+        attempt.resumed_task["submitted_unix"] = checkpoint.submitted_unix
     context.spending.begin(attempt.id, checkpoint.attempt, checkpoint.task_id)
     room = find_room(context, attempt.instance, checkpoint.attempt)
     context.reporter.event(f"going on with task {checkpoint.task_id} ({checkpoint.status})", attempt.id)

@@ -86,6 +86,8 @@ def _settled(
 ) -> Row:
     context, paths = attempt.context, attempt.context.paths(attempt.id)
     write_json(paths.result, context.session.redactor.document(record.model_dump()))
+    if attempt.resumed_task and (ended := record.changed_unix) is not None:
+        attempt.resumed_task["ended_unix"] = ended
     outcome = judge(record)
     cost = cost_of(record, life.final_cost(checkpoint.task_id))
     trouble = _executor_trouble(attempt, life, room, checkpoint.task_id)

@@ -6,7 +6,7 @@ from pathlib import Path
 from obo_bench.core.refusals import PreflightRefused
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.paths import InstancePaths
-from obo_bench.programbench.solving.endings import DEGRADED, finished_row, is_kept, is_retried, last_ending
+from obo_bench.programbench.solving.endings import finished_row, is_kept, is_retried, last_ending
 
 
 def refuse_dry_run_over_tasks(run_root: Path, instance_ids: Sequence[str]) -> None:
@@ -34,31 +34,6 @@ def is_only_new_tasks(instance_ids: Sequence[str], options: RunOptions) -> bool:
         row = last_ending(paths)
         wanted = wanted or row is None or options.redo_existing or not is_kept(row, options.retry)
     return wanted
-
-
-def unmatched_retries(instance_ids: Sequence[str], options: RunOptions) -> list[str]:
-    """Return a notice for each --retry that nothing has ended with: reasons are an open set, so it may be a typo.
-
-    Raises PreflightRefused `nothing_to_retry` where nothing has ended at all: with a mistyped run id, all tasks of a
-    new run would be paid for.
-    """
-    ended = set()
-    for name in instance_ids:
-        row = last_ending(InstancePaths(options.run_root, name))
-        if row is not None:
-            ended |= {row.reason_code} | ({DEGRADED} if row.details.get("degraded") else set())
-    if options.retry and not ended:
-        words = " ".join(f"--retry {reason}" for reason in options.retry)
-        raise PreflightRefused(
-            "nothing_to_retry",
-            f"{words}: no instance of run {options.run_root.name!r} has ended yet",
-            evidence={"retry": list(options.retry), "run_id": options.run_root.name},
-        )
-    return [
-        f"--retry {reason}: no instance of this run has ended with it; they ended with {', '.join(sorted(ended))}"
-        for reason in options.retry
-        if reason not in ended
-    ]
 
 
 def _has_task(paths: InstancePaths) -> bool:

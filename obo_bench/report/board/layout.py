@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from obo_bench.core.forecast import duration_text, remaining_sec, spending_text
+from obo_bench.core.forecast import duration_text, spending_text, time_left_text
 from obo_bench.core.run_state import Snapshot
 from obo_bench.report.board.cells import clean
 from obo_bench.report.board.rows import instance_rows
 from obo_bench.report.board.style import OUTCOME_STYLES, signs_for
+from obo_bench.report.board.wrapping import fitted
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -27,7 +28,7 @@ def board(snapshot: Snapshot, width: int, height: int, encoding: str = "utf-8") 
     events = min(len(snapshot.events), _MOST_EVENTS, max(room - _FEWEST_ROWS - 1, 0))
     rows = room - (events + 1 if events else 0)
     active = list(instance_rows(snapshot, width, rows, encoding)) if rows >= 1 and snapshot.active else []
-    told = list(_events(snapshot, events, encoding)) if events else []
+    told = list(_events(snapshot, events, room - len(active) - 1, width, encoding)) if events else []
     return Group(*map(_cut, [*head, *active, *told]))
 
 
@@ -37,7 +38,7 @@ def _header(snapshot: Snapshot, width: int, encoding: str) -> "Iterator[Text]":
     run = snapshot.run
     name = Text(clean(f"run {run.run_id or '?'}", encoding), style="bold")
     times = [f"elapsed {duration_text(snapshot.elapsed_sec)}", *_time_left(snapshot)]
-    yield from _wrapped([name, *map(Text, times)], width, encoding)
+    yield from _wrapped([name, *(Text(clean(time, encoding)) for time in times)], width, encoding)
     server = [f"server {run.server_version}"] if run.server_version else []
     model = [run.model] if run.model else []
     money = [f"spent {spending_text(snapshot)}"] if snapshot.spent_usd is not None else []
@@ -49,9 +50,9 @@ def _header(snapshot: Snapshot, width: int, encoding: str) -> "Iterator[Text]":
 
 
 def _time_left(snapshot: Snapshot) -> "Iterator[str]":
-    total, left = snapshot.run.total, remaining_sec(snapshot)
-    if total is not None and snapshot.done < total:
-        yield "time left unknown" if left is None else f"about {duration_text(left)} left"
+    """Name the stage: another one may follow."""
+    if snapshot.run.total is not None and (snapshot.active or snapshot.waiting):
+        yield f"{snapshot.run.stage or 'starting'}: {time_left_text(snapshot) or 'time left unknown'}"
 
 
 def _wrapped(words: "Sequence[Text]", width: int, encoding: str) -> "Iterator[Text]":
@@ -91,12 +92,16 @@ def _totals(snapshot: Snapshot, encoding: str) -> "Iterator[Text]":
             yield Text(f"{number} {clean(name, encoding)}", style=OUTCOME_STYLES.get(name, ""))
 
 
-def _events(snapshot: Snapshot, count: int, encoding: str) -> "Iterator[Text]":
+def _events(snapshot: Snapshot, count: int, room: int, width: int, encoding: str) -> "Iterator[Text]":
+    """Give the latest events in at most `room` lines, a line for each at least."""
     from rich.text import Text
 
     yield Text()
-    for event in list(snapshot.events)[-count:]:
-        yield Text.assemble((f"{event.at} ", "dim"), clean(event.text, encoding))
+    told = [f"{event.at} {clean(event.text, encoding)}" for event in list(snapshot.events)[-count:]]
+    for lines in fitted(told, width, room - len(told), encoding):
+        at, _, rest = lines[0].partition(" ")
+        yield Text.assemble((f"{at} ", "dim"), rest)
+        yield from map(Text, lines[1:])
 
 
 def _cut(line: "Text") -> "Text":

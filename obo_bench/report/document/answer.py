@@ -7,6 +7,7 @@ from pydantic import Field
 from obo_bench.core.wire_format import WireModel
 from obo_bench.report.document.model import RunReport
 from obo_bench.report.document.parts import Attempts, Ending, Money, RunFacts, Scores
+from obo_bench.report.row_grades import RowGrades
 
 
 class ReportAnswer(WireModel):
@@ -26,6 +27,8 @@ class ReportAnswer(WireModel):
     """Its instances by the status of their last row."""
     scores: Scores | None
     """Its official grades; null where there are none."""
+    grades: RowGrades | None = None
+    """Instances by the verdicts of their rows; null where `scores` tells, or no row has a verdict."""
     money: Money
     """What it cost."""
     attempts: Attempts
@@ -43,6 +46,7 @@ class ReportAnswer(WireModel):
             ending=made.ending,
             counts=made.counts,
             scores=made.scores,
+            grades=made.grades,
             money=made.money,
             attempts=made.attempts,
             notes=made.notes,

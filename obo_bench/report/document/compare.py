@@ -10,15 +10,16 @@ from obo_bench.report.document.parts import Money
 from obo_bench.report.document.record import RunRecord
 
 
-def compared_with(instances: Sequence[InstanceReport], money: Money, other: RunRecord) -> ComparedRun:
+def compared_with(instances: Sequence[InstanceReport], money: Money, other: RunRecord, now: float) -> ComparedRun:
     """Return the paired differences; an instance that only one of the runs has a score for is listed, not counted."""
     here = {instance.instance_id: instance for instance in instances}
-    there = {instance.instance_id: instance for instance in instances_of(other)}
+    others = instances_of(other)
+    there = {instance.instance_id: instance for instance in others}
     rows = [_pair(iid, here.get(iid), there.get(iid)) for iid in dict.fromkeys([*here, *there])]
     paired = [row for row in rows if row.difference is not None]
     differences = [row.difference for row in paired if row.difference is not None]
     return ComparedRun(
-        other=run_facts(other),
+        other=run_facts(other, now),
         pairs=len(paired),
         mean=_mean([row.score for row in paired if row.score is not None]),
         other_mean=_mean([row.other_score for row in paired if row.other_score is not None]),
@@ -28,7 +29,7 @@ def compared_with(instances: Sequence[InstanceReport], money: Money, other: RunR
         worse=sum(difference < 0 for difference in differences),
         unpaired=sum((row.score is None) != (row.other_score is None) for row in rows),
         money=money,
-        other_money=money_of(other),
+        other_money=money_of(other, others),
         rows=rows,
     )
 

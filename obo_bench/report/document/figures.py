@@ -1,7 +1,7 @@
 """The figures of a run: official scores and their distribution, money, attempts, what overruled something."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.refusal_reasons import REASONS
@@ -9,8 +9,12 @@ from obo_bench.gateway.cost import usd
 from obo_bench.programbench.evaluation.instance_account import total_of
 from obo_bench.programbench.solving.account import Account
 from obo_bench.report.document.images import image_waivers
+from obo_bench.report.document.model import InstanceReport
 from obo_bench.report.document.parts import Attempts, Money, ScoreBin, Scores
 from obo_bench.report.document.record import RunRecord, mapping
+from obo_bench.report.graded import GRADER
+from obo_bench.report.launched import is_untold
+from obo_bench.report.row_grades import RowGrades, row_grades, verdict_of
 
 _TENTHS = 10
 
@@ -53,7 +57,14 @@ def _bin(score: float) -> int:
     return _TENTHS + 1 if score >= 1 else 1 + min(int(score * _TENTHS), _TENTHS - 1)
 
 
-def money_of(record: RunRecord) -> Money:
+def grades_of(record: RunRecord) -> RowGrades | None:
+    """Return the verdicts of the rows, where no grade summary tells; None without one."""
+    if record.summary is not None:
+        return None
+    return row_grades(verdict_of(record.last_row(iid)) for iid in record.instance_ids)
+
+
+def money_of(record: RunRecord, instances: Sequence[InstanceReport]) -> Money:
     """Return what the run has cost: by the accounts of its instances, else by its ledger."""
     recorded = mapping(record.manifest.extra.cost) if record.manifest else {}
     costs = Account(record.all_rows).document()
@@ -61,6 +72,10 @@ def money_of(record: RunRecord) -> Money:
     if record.accounts:
         totals = total_of(list(record.accounts.values()))
         known, unknown, lower = totals.known_usd, totals.unknown_costs, totals.lower_bound
+    if record.command == GRADER:
+        unknown = 0
+    elif record.launched:
+        known, unknown = _of_launcher(record, instances, known, recorded)
     return Money(
         known_usd=known,
         unknown_attempts=unknown,
@@ -68,6 +83,21 @@ def money_of(record: RunRecord) -> Money:
         at_most_usd=costs["at_most_usd"] if not unknown and known == costs["known_usd"] else None,
         ceiling_usd=usd(recorded.get("ceiling_usd")),
     )
+
+
+def _of_launcher(
+    record: RunRecord, instances: Sequence[InstanceReport], known: float, recorded: Mapping[str, object]
+) -> tuple[float, int]:
+    """Return the most that a launcher's rows or the record say was spent, and of how many attempts nobody says it.
+
+    Only what a row tells is known of one instance; where nothing at all is told, the launcher itself is the attempt.
+    """
+    told = usd(recorded.get("known_usd", recorded.get("usd")))
+    unknown = sum(instance.unknown_costs for instance in instances)
+    if told is not None and told > known:
+        return told, 0
+    begun = not instances and is_untold(record.document)
+    return known, unknown or int(begun and told is None)
 
 
 def attempts_of(record: RunRecord) -> Attempts:

@@ -16,6 +16,7 @@ from obo_bench.report.document.parts import (
     RunFacts,
     Scores,
 )
+from obo_bench.report.row_grades import RowGrades
 
 
 class Attempt(WireModel):
@@ -29,8 +30,12 @@ class Attempt(WireModel):
     """Why."""
     ended_at_unix: float
     """When its row was written, in wall-clock seconds."""
+    begun_at_unix: float | None = None
+    """When it began."""
     durations: dict[str, float] = Field(default_factory=dict)
     """Seconds by phase."""
+    by_wall_clock: bool = False
+    """Whether its task went on between invocations: `solve` is then its time at the server by the wall clock."""
     cost_usd: float | None = None
     """What it cost; null when unknown."""
 
@@ -50,9 +55,9 @@ class InstanceReport(WireModel):
     instance_id: str
     """The instance."""
     status: str
-    """Status of its last ledger row; not_attempted where there is none."""
+    """Status of its last ledger row; where there is none, not_attempted, or unknown after a launcher was started."""
     reason: str
-    """Reason of that row."""
+    """Reason of that row; no_ledger_row or no_result_reported where there is none."""
     error: str = ""
     """Its one line for people."""
     verdict: str = ""
@@ -77,6 +82,8 @@ class InstanceReport(WireModel):
     """Known cost of all attempts in USD; null when no attempt's cost is known."""
     unknown_costs: int = 0
     """Attempts whose cost is unknown."""
+    cost_is_lower_bound: bool = False
+    """Whether more may have been spent than `cost_usd`."""
     seconds: float | None = None
     """What its attempts took, all phases, in seconds; null when unknown."""
     degraded: bool = False
@@ -94,8 +101,10 @@ class InstanceReport(WireModel):
 
 
 class TimelineBar(WireModel):
-    """One attempt on the timeline of workers."""
+    """One attempt on the timeline of workers, or one official evaluation."""
 
+    kind: str = "attempt"
+    """attempt or evaluation."""
     instance_id: str
     """The instance."""
     attempt: int
@@ -103,13 +112,14 @@ class TimelineBar(WireModel):
     lane: int
     """The line it is drawn on, from 0: attempts that overlap have different ones."""
     start_unix: float
-    """When it began: its end less the durations of its phases, in wall-clock seconds."""
+    """When it began, in wall-clock seconds: its end less the durations of its phases, or when its task was submitted
+    by an earlier invocation."""
     end_unix: float
-    """When its row was written."""
+    """When its row was written, or the evaluation was over."""
     durations: dict[str, float]
-    """Seconds by phase, in their order."""
+    """Seconds by phase, in their order; `left` is a task that had ended and was not fetched yet."""
     status: str
-    """How it ended."""
+    """How it ended; of an evaluation, its verdict."""
 
 
 class Pair(WireModel):
@@ -183,6 +193,8 @@ class RunReport(WireModel):
     """Instances by the status of their last row."""
     scores: Scores | None
     """The official grades; null where there are none."""
+    grades: RowGrades | None = None
+    """Instances by the verdicts of their rows; null where `scores` tells, or no row has a verdict."""
     money: Money
     """What it cost."""
     attempts: Attempts

@@ -40,8 +40,16 @@ class RunFacts(WireModel):
     """When the last invocation was admitted, in wall-clock seconds."""
     finished_at_unix: float | None = None
     """When its ending was recorded; null while there is none."""
+    begun_at_unix: float | None = None
+    """When the first invocation on this run root was admitted, in wall-clock seconds; null when unknown."""
+    worked_sec: float | None = None
+    """What all invocations took, each from its admission to its ending or to now, without the time between them."""
+    worked_is_lower_bound: bool = False
+    """Whether one of them was killed: that one counts to the last line of its log."""
     requested_count: int | None = None
     """Instances that were asked for: the denominator; null when unknown."""
+    practice: str = ""
+    """Why its scores mean nothing; empty for what is no practice run."""
 
 
 class Ending(WireModel):
@@ -73,7 +81,7 @@ class Invocation(WireModel):
     created_at_unix: float
     """When it was admitted."""
     outcome: str
-    """How it ended."""
+    """How it ended; `killed` where no ending is on record and no process goes on with it."""
     exit_code: int | None
     """Its exit status."""
 

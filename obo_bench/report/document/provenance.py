@@ -2,14 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 from obo_bench.core.ledger_check import ledger_notices
 from obo_bench.core.manifest import RunManifest
 from obo_bench.core.refusal_reasons import REASONS
+from obo_bench.core.roots import without_dots
 from obo_bench.programbench.evaluation.grade_summary import GradeSummary
 from obo_bench.report.document.images import images_finding
 from obo_bench.report.document.parts import Attempts, Finding, FindingVerdict
 from obo_bench.report.document.record import RunRecord, mapping, text_of
+from obo_bench.report.graded import GRADER, NOT_NEEDED
 
 
 def findings_of(record: RunRecord) -> list[Finding]:
@@ -17,6 +20,8 @@ def findings_of(record: RunRecord) -> list[Finding]:
     manifest = record.manifest
     if manifest is None:
         return [_finding("Manifest", "unknown", "No manifest can be read: nothing is proven."), _ledger(record)]
+    if manifest.command == GRADER:
+        return [_finding("Server and checkout", "not_asked", NOT_NEEDED), _ledger(record)]
     found = [_checkout(manifest), _seed(manifest), _lineage(manifest), _server(manifest), *_restarts(manifest)]
     return [
         *found,
@@ -52,7 +57,14 @@ def _checkout(manifest: RunManifest) -> Finding:
     if not source.head:
         return _finding("Checkout", "unknown", "Which commit the server ran from is not on record.", source.repo_dir)
     version = f", version {source.version}" if source.version else ""
-    return _finding("Checkout", "ok", f"The commit is on record{version}.", f"{source.head} in {source.repo_dir}")
+    return _finding(
+        "Checkout", "ok", f"The commit is on record{version}.", f"{source.head} in {_shown(source.repo_dir)}"
+    )
+
+
+def _shown(place: str) -> str:
+    # What stands there was written by others, and may be no path at all.
+    return str(without_dots(Path(place))) if place and place.isprintable() else place
 
 
 def _seed(manifest: RunManifest) -> Finding:
@@ -166,4 +178,4 @@ def _ledger(record: RunRecord) -> Finding:
     if notices:
         return _finding("Ledger", "failed", "The chain of rows is damaged, or its copies disagree.", "; ".join(notices))
     count = len(record.all_rows)
-    return _finding("Ledger", "ok", f"All {count} rows follow from each other, and the instances' copies agree.")
+    return _finding("Ledger", "ok", f"All {count} row(s) follow from each other, and the instances' copies agree.")

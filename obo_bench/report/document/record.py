@@ -3,8 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from obo_bench.core.documents import UnreadableDocument, read_document
 from obo_bench.core.ledger import LEDGER_NAME, Row, read_rows
@@ -16,6 +17,7 @@ from obo_bench.programbench.admission.order import ORDER_NAME, InstanceOrder
 from obo_bench.programbench.evaluation.accounts import read_accounts
 from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME, GradeSummary
 from obo_bench.programbench.evaluation.instance_account import InstanceAccount
+from obo_bench.report.launched import is_launched
 
 Document = TypeVar("Document", bound=WireModel)
 
@@ -46,6 +48,26 @@ class RunRecord:
     """The instances that it is about."""
     notes: Sequence[str]
     """What could not be read or was left out."""
+
+    @property
+    def command(self) -> str:
+        """The command that made it; empty where no manifest tells."""
+        return self.manifest.command if self.manifest else ""
+
+    @property
+    def launched(self) -> bool:
+        """Whether another launcher is what it tells of."""
+        return is_launched(self.command)
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """The manifest as it is written; empty where none can be read."""
+        return self.manifest.document() if self.manifest else {}
+
+    def last_row(self, instance_id: str) -> Row | None:
+        """Return the last row of an instance, None where there is none."""
+        rows = self.rows.get(instance_id, ())
+        return rows[-1] if rows else None
 
     @property
     def all_rows(self) -> list[Row]:

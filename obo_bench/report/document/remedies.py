@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from obo_bench.programbench.evaluation.accounts import NO_ROW
-from obo_bench.programbench.evaluation.verdicts import RULINGS, Blame
+from obo_bench.core.refusal_meanings import MEANINGS
+from obo_bench.core.result_reasons import LAUNCHER_REASONS
+from obo_bench.programbench.evaluation.verdicts import RULINGS, Blame, Verdict
 from obo_bench.programbench.row_reasons import Resume, explain
 
 _GRADE_REMEDIES: Mapping[str, str] = {
@@ -24,13 +25,25 @@ _BY_BLAME: Mapping[Blame | None, str] = {
 
 def row_remedy(reason: str) -> str:
     """Return what happened to an instance that ended so, what can be done, and what a resume does."""
-    if reason == NO_ROW:
-        return "no invocation came to it: resume the run"
     told = explain(reason)
     remedy = f"{told.meaning}: {told.remedy}" if told.remedy else told.meaning
     if told.resume is Resume.DONE:
         return remedy
-    return f"{remedy} (a resume {told.resume.value.replace('`--retry`', f'`--retry {reason}`')})"
+    resume = told.resume.value.replace("; ", "; it ").replace("`--retry`", f"`--retry {reason}`")
+    return f"{remedy} (a resume {resume})"
+
+
+def launcher_row_remedy(reason: str, again: str) -> str:
+    """Return what is known of an ending that another launcher named; `again` is how its run is gone on with."""
+    meaning = LAUNCHER_REASONS.get(reason) or MEANINGS.get(reason) or "the launcher's own word"
+    return f"{meaning}: {again}"
+
+
+def launcher_grade_remedy(verdict: str) -> str:
+    """Return what is known of a verdict that a row of another launcher holds."""
+    if verdict == Verdict.FAIL:
+        return "the verdict that the launcher's row holds: its own files say more"
+    return "the launcher's row says that there is no verdict: its own files say more"
 
 
 def grade_remedy(reason: str) -> str:

@@ -1,20 +1,66 @@
-"""The attempts of a run in time, on as many lines as were at work at once."""
+"""The attempts of a run in time, and its official evaluation, on as many lines as were at work at once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from obo_bench.core.ledger import Row
 from obo_bench.gateway.cost import usd
 from obo_bench.report.document.model import TimelineBar
-from obo_bench.report.document.record import RunRecord
+from obo_bench.report.document.record import RunRecord, mapping
+
+EVALUATION = "evaluation"
+"""Kind of a bar that is no attempt, and its only phase."""
+_SOLVE, _LEFT = "solve", "left"
 
 
-def first_endings(rows: Iterable[Row]) -> list[Row]:
-    """Return the row that each attempt ended with, in order: later rows of the attempt only repeat it."""
-    found: dict[int, Row] = {}
+@dataclass(frozen=True)
+class AttemptTime:
+    """When an attempt was at work."""
+
+    row: Row
+    """The row that it ended with."""
+    start_unix: float
+    """When it began, in wall-clock seconds."""
+    durations: dict[str, float]
+    """Seconds by phase, of all invocations that were at it."""
+    by_wall_clock: bool
+    """Whether the solve went on between invocations: it lasted from its submission to its end by the wall clock."""
+
+    def phases(self) -> dict[str, float]:
+        """Return the durations, with what is between them and the row: a finished task that nobody fetched yet."""
+        left = self.row.ts_unix - self.start_unix - sum(self.durations.values())
+        if not self.by_wall_clock or left <= 0:
+            return self.durations
+        solved = list(self.durations).index(_SOLVE) + 1
+        phases = list(self.durations.items())
+        return dict([*phases[:solved], (_LEFT, round(left, 3)), *phases[solved:]])
+
+
+def attempt_times(rows: Iterable[Row]) -> list[AttemptTime]:
+    """Return the attempts that rows tell of, in order; a row that only repeats an ending has the same durations."""
+    found: dict[int, list[Row]] = {}
     for row in rows:
-        if row.durations and row.attempt not in found:
-            found[row.attempt] = row
-    return list(found.values())
+        told = found.setdefault(row.attempt, []) if row.durations else []
+        if row.durations and all(row.durations != earlier.durations for earlier in told):
+            told.append(row)
+    return [_attempt_time(told) for told in found.values()]
+
+
+def _attempt_time(told: list[Row]) -> AttemptTime:
+    last = told[-1]
+    durations: dict[str, float] = {}
+    for row in told:
+        for name, seconds in seconds_of(row).items():
+            durations[name] = round(durations.get(name, 0.0) + seconds, 3)
+    start = told[0].ts_unix - sum(seconds_of(told[0]).values())
+    resumed = mapping(last.details.get("resumed_task"))
+    submitted, ended = usd(resumed.get("submitted_unix")), usd(resumed.get("ended_unix"))
+    if submitted is None or _SOLVE not in durations:
+        return AttemptTime(last, start, durations, by_wall_clock=False)
+    if ended is None:
+        ended = last.ts_unix - durations.get("package", 0.0)
+    by_wall_clock = {**durations, _SOLVE: round(max(ended - submitted, durations[_SOLVE]), 3)}
+    return AttemptTime(last, min(start, submitted), by_wall_clock, by_wall_clock=True)
 
 
 def seconds_of(row: Row) -> dict[str, float]:
@@ -23,29 +69,45 @@ def seconds_of(row: Row) -> dict[str, float]:
 
 
 def timeline_of(record: RunRecord) -> list[TimelineBar]:
-    """Return the attempts in the order of their beginnings, each on the first line that is free."""
-    endings = [row for iid in record.instance_ids for row in first_endings(record.rows.get(iid, ()))]
+    """Return the attempts and evaluations in the order of their beginnings, each on the first line that is free."""
     bars: list[TimelineBar] = []
     free: list[float] = []
-    for row in sorted(endings, key=_start):
-        start = _start(row)
-        lane = next((number for number, end in enumerate(free) if end <= start), len(free))
-        free[lane : lane + 1] = [row.ts_unix]
-        bars.append(_bar(row, lane, start))
+    for bar in sorted([*_attempts(record), *_evaluations(record)], key=lambda bar: bar.start_unix):
+        lane = next((number for number, end in enumerate(free) if end <= bar.start_unix), len(free))
+        free[lane : lane + 1] = [bar.end_unix]
+        bars.append(bar.model_copy(update={"lane": lane}))
     return bars
 
 
-def _start(row: Row) -> float:
-    return row.ts_unix - sum(seconds_of(row).values())
+def _attempts(record: RunRecord) -> Iterator[TimelineBar]:
+    for instance_id in record.instance_ids:
+        for found in attempt_times(record.rows.get(instance_id, ())):
+            yield TimelineBar(
+                instance_id=instance_id,
+                attempt=found.row.attempt,
+                lane=0,
+                start_unix=found.start_unix,
+                end_unix=found.row.ts_unix,
+                durations=found.phases(),
+                status=str(found.row.status),
+            )
 
 
-def _bar(row: Row, lane: int, start: float) -> TimelineBar:
-    return TimelineBar(
-        instance_id=row.instance_id,
-        attempt=row.attempt,
-        lane=lane,
-        start_unix=start,
-        end_unix=row.ts_unix,
-        durations=seconds_of(row),
-        status=str(row.status),
-    )
+def _evaluations(record: RunRecord) -> Iterator[TimelineBar]:
+    """Yield the evaluations by the run itself: those of a later command would make nothing of the attempts' lengths."""
+    own = {manifest.invocation for manifest in (*record.earlier, *([record.manifest] if record.manifest else []))}
+    if record.summary is None or record.summary.invocation not in own:
+        return
+    for instance_id, grade in record.summary.instances.items():
+        begun, ended = grade.started_at_unix, grade.finished_at_unix
+        if begun is not None and ended is not None and ended >= begun:
+            yield TimelineBar(
+                kind=EVALUATION,
+                instance_id=instance_id,
+                attempt=grade.attempts or 1,
+                lane=0,
+                start_unix=begun,
+                end_unix=ended,
+                durations={EVALUATION: round(ended - begun, 3)},
+                status=str(grade.verdict),
+            )

@@ -33,11 +33,16 @@ def dollars(value: float | None) -> str:
     return f"${value:,.4f}" if 0 < value < 0.01 else f"${value:,.2f}"
 
 
+def at_least(value: float | None, *, lower_bound: bool) -> str:
+    """Return an amount in USD, with what makes it a lower bound."""
+    return f"{'≥ ' if lower_bound and value is not None else ''}{dollars(value)}"
+
+
 def total_dollars(known_usd: float, unknown_attempts: int, *, lower_bound: bool) -> str:
     """Return the sum of a run, with what makes it a lower bound."""
     if unknown_attempts and not known_usd:
         return UNKNOWN
-    return f"{'≥ ' if lower_bound or unknown_attempts else ''}{dollars(known_usd)}"
+    return at_least(known_usd, lower_bound=lower_bound or bool(unknown_attempts))
 
 
 def seconds(value: float | None) -> str:
@@ -60,6 +65,11 @@ def moment(value: float | None) -> str:
         return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(value))
     except (OSError, OverflowError, ValueError):
         return UNKNOWN
+
+
+def state(status: str) -> str:
+    """Return the status of an instance as people write it; one that was skipped was done before."""
+    return "done earlier" if status == "skipped" else spaced(status)
 
 
 def spaced(word: str) -> str:

@@ -2,12 +2,18 @@
 
 from collections.abc import Callable
 from functools import cache
+from os import fsencode
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from obo_bench.report import headline
+from obo_bench.report.counts import counted
 from obo_bench.report.document import words
 from obo_bench.report.document.model import InstanceReport, RunReport
 from obo_bench.report.html import charts
+from obo_bench.report.html.texts import coded, parted, whole_words
+from obo_bench.report.html.timeline_chart import timeline
+from obo_bench.report.launched import is_launched
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -42,11 +48,16 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "score": words.score,
     "difference": words.difference,
     "dollars": words.dollars,
+    "at_least": words.at_least,
     "seconds": words.seconds,
     "moment": words.moment,
     "spaced": words.spaced,
     "tone": lambda word: TONES.get(word, "bad"),
-    "href": lambda path: "./" + quote(path, safe="/"),
+    "coded": coded,
+    "state": words.state,
+    "parted": parted,
+    "quoted": lambda path: quote(path, safe="/"),
+    "whole_words": whole_words,
 }
 
 
@@ -65,19 +76,21 @@ def _template() -> "Template":
     return environment.get_template("report.html")
 
 
-def html(report: RunReport) -> str:
-    """Return the page."""
-    instances, money = report.instances, report.money
+def html(report: RunReport, way_to_run: str = ".") -> str:
+    """Return the page; `way_to_run` is the relative path from its directory to that of the run."""
+    instances, way = report.instances, quote(fsencode(way_to_run))
     return _template().render(
         report=report,
         anchors={instance.instance_id: f"i{number}" for number, instance in enumerate(instances, 1)},
-        spent=words.total_dollars(money.known_usd, money.unknown_attempts, lower_bound=money.lower_bound),
+        files=f"{way if way.startswith('..') else f'./{way}'}/".replace("/./", "/"),
+        spent=headline.spent(report),
         other_spent=_other_spent(report),
-        took=_took(report),
+        begun=headline.begun(report),
+        took=headline.took(report),
+        launched=is_launched(report.run.command),
         columns=charts.columns(report.scores.distribution) if report.scores else [],
         column_height=charts.COLUMN_HEIGHT,
-        timeline=charts.timeline(report.timeline),
-        phases=charts.PHASES,
+        timeline=timeline(report.timeline, [instance.instance_id for instance in instances]),
         share=charts.share,
         costliest=_largest(instances, "cost_usd"),
         longest=_largest(instances, "seconds"),
@@ -87,8 +100,8 @@ def html(report: RunReport) -> str:
 
 def one_line(report: RunReport) -> str:
     """Return the result of a run in one line, for the page's description."""
-    counts = ", ".join(f"{count} {words.spaced(status)}" for status, count in report.counts.items())
-    return f"{words.spaced(report.ending.outcome)}; {counts or 'no instance'}"
+    told = f"{words.spaced(report.ending.outcome)}; {counted(report.counts) or 'no instance'}"
+    return f"{told}. {report.run.practice}" if report.run.practice else told
 
 
 def _other_spent(report: RunReport) -> str:
@@ -96,13 +109,6 @@ def _other_spent(report: RunReport) -> str:
         return ""
     money = report.compared.other_money
     return words.total_dollars(money.known_usd, money.unknown_attempts, lower_bound=money.lower_bound)
-
-
-def _took(report: RunReport) -> float | None:
-    run = report.run
-    if run.created_at_unix is None or run.finished_at_unix is None:
-        return None
-    return max(run.finished_at_unix - run.created_at_unix, 0.0)
 
 
 def _largest(instances: list[InstanceReport], field: str) -> float:

@@ -1,5 +1,6 @@
 """Collects the status of a run: from its files, and, in bounded time, from its server and its engine."""
 
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -13,13 +14,16 @@ from obo_bench.gateway.cost import usd
 from obo_bench.programbench.admission.order import ORDER_NAME
 from obo_bench.programbench.leftovers.run_lookup import RecordedRun, run_nonce
 from obo_bench.programbench.solving.account import Account
+from obo_bench.report.launched import UNKNOWN, is_untold, log_of, silence, why
+from obo_bench.report.legs import legs_of
 from obo_bench.report.status.document import AT_WORK, InstanceStatus, MoneyStatus, RunStatus, ServerStatus
 from obo_bench.report.status.events import last_events
 from obo_bench.report.status.grading import evaluation_status, grade_status
 from obo_bench.report.status.instances import InstanceFiles
 from obo_bench.report.status.live import LiveServer, look_at_containers
 from obo_bench.report.status.record import Record, mapping, number, read_record
-from obo_bench.report.status.resume import Foretelling, repeated
+from obo_bench.report.status.repeating import repeated
+from obo_bench.report.status.resume import Foretelling
 
 _ALL_ROWS_BYTES = 64 * 1024 * 1024
 """Up to this size of the ledger the costs of all attempts are added up; beyond it only those of the last ones."""
@@ -47,7 +51,7 @@ class StatusReader:
         status = _described(record, instances)
         status.money = _money(record, self._account, whole=whole)
         status.evaluation = evaluation_status(record, instances)
-        status.grades = grade_status(self.root, problems)
+        status.grades = grade_status(self.root, instances, problems)
         status.events = last_events(record, self._rows.values())
         if record.kind == _SOLVING:
             self._ask(record, status)
@@ -87,7 +91,7 @@ class StatusReader:
 def _requested(record: Record, rows: Mapping[str, Row]) -> list[str]:
     """Return the instances in the order in which they were asked for; without a record of that, those of the ledger."""
     for told in (
-        record.manifest.get("requested_task_ids") if record.kind == _SOLVING else None,
+        record.manifest.get("requested_task_ids") if record.kind == _SOLVING or record.launched else None,
         (read_json_object(record.root / ORDER_NAME) or {}).get("instance_ids"),
     ):
         if isinstance(told, list):
@@ -99,6 +103,7 @@ def _described(record: Record, instances: list[InstanceStatus]) -> RunStatus:
     extra, manifest = record.extra, record.manifest
     created, finished = number(manifest.get("created_at_unix")), number(extra.get("finished_at_unix"))
     now, refusal = time.time(), mapping(extra.get("refusal"))
+    legs = legs_of(record.root, manifest, record.process.invocation if record.alive else None, now)
     end = now if record.alive else finished
     model, workers = record.harness.get("solve_model"), number(record.harness.get("workers"))
     exit_code, requested = number(extra.get("exit_code")), number(manifest.get("requested_count"))
@@ -110,11 +115,14 @@ def _described(record: Record, instances: list[InstanceStatus]) -> RunStatus:
         command=str(manifest.get("command") or ""),
         outcome=record.outcome,
         exit_code=None if exit_code is None else int(exit_code),
-        why=str(refusal.get("message") or mapping(extra.get("error")).get("message") or ""),
-        remedy=str(refusal.get("remedy") or ""),
+        why=str(refusal.get("message") or mapping(extra.get("error")).get("message") or _why(record, instances)),
+        remedy=str(refusal.get("remedy") or _log(record)),
         created_at_unix=created,
         finished_at_unix=finished,
         elapsed_sec=None if created is None or end is None else max(0.0, end - created),
+        **legs.fields(),
+        invocations=legs.count,
+        killed_invocations=legs.killed,
         process=record.process,
         server=ServerStatus(url=str(record.harness.get("ouroboros_url") or "")),
         model=str(model) if model else None,
@@ -125,6 +133,20 @@ def _described(record: Record, instances: list[InstanceStatus]) -> RunStatus:
         instances=instances,
         evaluation=evaluation_status(record, ()),
     )
+
+
+def _why(record: Record, instances: list[InstanceStatus]) -> str:
+    """Return what else tells of an ending that is no success: what a launcher did, or that it told nothing."""
+    if record.alive or not record.launched:
+        return ""
+    silent = record.outcome == "completed" and all(one.state == UNKNOWN for one in instances)
+    return silence(record.manifest) if silent and is_untold(record.manifest) else why(record.manifest)
+
+
+def _log(record: Record) -> str:
+    """Return where a launcher that has ended may have said more."""
+    log = log_of(record.manifest, record.root) if record.launched and not record.alive else None
+    return f"look into its log for more: {shlex.quote(str(log))}" if log is not None else ""
 
 
 def _money(record: Record, account: Account, *, whole: bool) -> MoneyStatus:

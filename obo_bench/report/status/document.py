@@ -19,6 +19,7 @@ InstanceState = Literal[
     "packaging",
     "left",
     "not_begun",
+    "unknown",
     "completed",
     "skipped",
     "failed",
@@ -119,8 +120,8 @@ class InstanceStatus(WireModel):
     """The instance."""
     state: InstanceState | LaterWord
     """waiting, preparing, queued (for an idle worker of the server), submitting, solving, packaging; left (its task
-    may go on without a process of ours), not_begun (and nobody is there to begin it); or the status of its last ledger
-    row."""
+    may go on without a process of ours), not_begun (and nobody is there to begin it), unknown (a launcher was started
+    and told nothing of it); or the status of its last ledger row."""
     since_unix: float | None = None
     """Since when."""
     attempt: int | None = None
@@ -163,7 +164,7 @@ class EvaluationStatus(WireModel):
 
 
 class GradeStatus(WireModel):
-    """The headline of `grade_summary.json`."""
+    """The headline of `grade_summary.json`; without such a file the official verdicts of the rows."""
 
     passed: int
     """Instances with the official score 1.0."""
@@ -192,9 +193,9 @@ class ResumeStatus(WireModel):
     """What another invocation would do."""
 
     command: list[str]
-    """The exact command line."""
+    """The exact command line; empty where it cannot be known, as the notes then say."""
     shell: str
-    """The same, to be pasted into a shell."""
+    """The same, to be pasted into a shell of any directory."""
     steps: dict[str, int]
     """Instances by what would be done with them."""
     notes: list[str] = Field(default_factory=list)
@@ -209,7 +210,8 @@ class RunStatus(WireModel):
     taken_at_unix: float
     """When the facts were collected."""
     kind: str
-    """run, export, prepared, attest, gate, graded (a directory that was only evaluated) or other."""
+    """run, export, prepared, attest, gate, graded (a directory that was only evaluated), exec, benchmark_run, campaign,
+    grade or other."""
     run_id: str
     """Name of the directory."""
     run_root: str
@@ -221,7 +223,7 @@ class RunStatus(WireModel):
     exit_code: int | None = None
     """The recorded exit status."""
     why: str = ""
-    """Message of the refusal or error that ended it."""
+    """Message of the refusal or error that ended it; of a launcher that told nothing, that."""
     remedy: str = ""
     """What to do about a refusal."""
     created_at_unix: float | None = None
@@ -230,6 +232,16 @@ class RunStatus(WireModel):
     """When its ending was recorded."""
     elapsed_sec: float | None = None
     """From its admission to its end, or to now; null for a killed one, whose end nobody saw."""
+    begun_at_unix: float | None = None
+    """When the first invocation on this run root was admitted, in wall-clock seconds; null when unknown."""
+    worked_sec: float | None = None
+    """What all invocations took, each from its admission to its ending or to now, without the time between them."""
+    worked_is_lower_bound: bool = False
+    """Whether one of them was killed: that one counts to the last line of its log."""
+    invocations: int = 0
+    """How many invocations that were; 0 when unknown."""
+    killed_invocations: int = 0
+    """Those of them that were killed."""
     process: ProcessStatus
     """The process."""
     server: ServerStatus

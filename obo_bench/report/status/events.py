@@ -27,6 +27,12 @@ def last_events(record: Record, rows: Iterable[Row]) -> list[Event]:
     return sorted(events, key=lambda event: event.ts_unix)[-SHOWN:]
 
 
+def last_sign_of(root: Path, invocation: str) -> float | None:
+    """Return when an invocation wrote the last line of its log, in wall-clock seconds; None where no log tells."""
+    logged = _logged(root / LOGS / f"{Path(invocation).name}.log") if invocation else []
+    return logged[-1].ts_unix if logged else None
+
+
 def _logged(path: Path) -> list[Event]:
     try:
         with open_regular(path) as stream:

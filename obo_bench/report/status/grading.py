@@ -6,6 +6,7 @@ from pathlib import Path
 from obo_bench.core.documents import UnreadableDocument, read_document
 from obo_bench.programbench.evaluation.eval_files import read_provenance
 from obo_bench.programbench.evaluation.grade_summary import GRADE_SUMMARY_NAME, GradeSummary
+from obo_bench.report.row_grades import row_grades
 from obo_bench.report.status.document import AT_WORK, EvaluationStatus, GradeStatus, InstanceStatus
 from obo_bench.report.status.record import Record
 
@@ -17,6 +18,8 @@ _INFO = "info"
 def evaluation_status(record: Record, instances: Sequence[InstanceStatus]) -> EvaluationStatus:
     """Return how far the evaluation is; `instances` are those of the run."""
     told = str(record.extra.get("official_eval_status") or "not_requested")
+    if record.launched and any(instance.verdict for instance in instances):
+        told = "completed"
     logs = record.root / "eval" / Path(record.process.invocation or "none").name
     begun = sorted(path.name.removesuffix(_LOG_END) for path in logs.glob(f"*{_LOG_END}"))
     begun = [name for name in begun if name != _INFO]
@@ -29,11 +32,12 @@ def evaluation_status(record: Record, instances: Sequence[InstanceStatus]) -> Ev
     )
 
 
-def grade_status(root: Path, problems: list[str]) -> GradeStatus | None:
+def grade_status(root: Path, instances: Sequence[InstanceStatus], problems: list[str]) -> GradeStatus | None:
     """Return the headline of the grades, None where there are none; what cannot be read is put to the problems."""
     path = root / GRADE_SUMMARY_NAME
     if not path.exists():
-        return None
+        told = row_grades(instance.verdict for instance in instances)
+        return GradeStatus(**told.document()) if told is not None else None
     try:
         summary = read_document(GradeSummary, path)
     except UnreadableDocument as error:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 from obo_bench.core.documents import UnreadableDocument
 from obo_bench.core.ledger_row import Row
+from obo_bench.core.result_reasons import NO_RESULT
 from obo_bench.gateway.checkpoint import INTENT, CheckpointFile, TaskCheckpoint
-from obo_bench.gateway.cost import usd
+from obo_bench.gateway.cost import is_lower_bound, usd
 from obo_bench.gateway.wire import FINAL_STATUSES
 from obo_bench.programbench.leftovers.still_running import may_still_run
 from obo_bench.programbench.paths import InstancePaths
+from obo_bench.report.launched import UNKNOWN, is_untold
+from obo_bench.report.row_grades import verdict_of
 from obo_bench.report.status.document import ContainerStatus, InstanceStatus
 from obo_bench.report.status.record import Record, mapping, number
 
@@ -41,11 +44,18 @@ class InstanceFiles:
         if self.record.alive and (begun := self._begun(paths)) is not None:
             return begun.model_copy(update={"attempt": (row.attempt + 1) if row is not None else 1})
         if row is None:
-            return InstanceStatus(instance_id=paths.instance_id, state="waiting" if self.record.alive else "not_begun")
+            return self._without_row(paths.instance_id)
         if self.record.alive and row.status not in _DONE:
             # What an earlier invocation wrote: this one has not come to it.
             return _of_row(row).model_copy(update={"state": "waiting", "since_unix": None})
         return _of_row(row)
+
+    def _without_row(self, instance_id: str) -> InstanceStatus:
+        if self.record.alive:
+            return InstanceStatus(instance_id=instance_id, state="waiting")
+        if is_untold(self.record.manifest):
+            return InstanceStatus(instance_id=instance_id, state=UNKNOWN, reason_code=NO_RESULT)
+        return InstanceStatus(instance_id=instance_id, state="not_begun")
 
     def _is_settled(self, paths: InstancePaths, row: Row) -> bool:
         """Whether nothing newer than the row can be there, so that no checkpoint has to be read."""
@@ -105,11 +115,11 @@ def _of_row(row: Row) -> InstanceStatus:
         attempt=row.attempt,
         task_id=str(row.details.get("task_id") or ""),
         cost_usd=cost,
-        cost_is_final=None if cost is None else not row.cost.get("lower_bound", not row.cost.get("final")),
+        cost_is_final=None if cost is None else not is_lower_bound(row.cost),
         reason_code=row.reason_code,
         error=row.error,
         degraded=bool(row.details.get("degraded")),
-        verdict=row.official_eval_status if row.official_eval_status != "not_run" else "",
+        verdict=verdict_of(row),
         score=number(evaluation.get("score")),
     )
 

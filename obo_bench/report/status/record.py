@@ -8,8 +8,10 @@ from typing import Any
 from obo_bench.core.files import read_json_object
 from obo_bench.core.ledger_row import LEDGER_NAME
 from obo_bench.core.lock import OWNER_NAME, living_owner
-from obo_bench.core.roots import MANIFEST_NAME
+from obo_bench.core.roots import MANIFEST_NAME, without_dots
 from obo_bench.programbench.admission.order import ORDER_NAME
+from obo_bench.programbench.no_run import holds_only_refusals
+from obo_bench.report.launched import is_launched
 from obo_bench.report.status.document import ProcessStatus
 
 KINDS: Mapping[str, str] = {
@@ -21,6 +23,7 @@ KINDS: Mapping[str, str] = {
     "programbench gate": "gate",
     "programbench eval": "graded",
     "exec": "exec",
+    "benchmark_run": "benchmark_run",
     "campaign run": "campaign",
     "campaign resume": "campaign",
     "grade swe-bench-pro": "grade",
@@ -57,6 +60,11 @@ class Record:
         return mapping(self.manifest.get("harness"))
 
     @property
+    def launched(self) -> bool:
+        """Whether another launcher is what it tells of."""
+        return is_launched(self.manifest.get("command"))
+
+    @property
     def alive(self) -> bool:
         """Whether a process is at work."""
         return self.process.state == "alive"
@@ -79,7 +87,9 @@ def number(value: object) -> float | None:
 
 
 def is_record(root: Path) -> bool:
-    """Say whether a directory holds anything that a command of ours has recorded."""
+    """Say whether a directory holds anything that a command of ours has recorded, beside that there is no such run."""
+    if holds_only_refusals(root):
+        return False
     names = (MANIFEST_NAME, ORDER_NAME, LEDGER_NAME, f"eval/{MANIFEST_NAME}")
     return any((root / name).is_file() for name in names) or any(_prepared(root))
 
@@ -96,14 +106,15 @@ def _record(root: Path, home: Path) -> Record:
     """Read the record whose lock lies in `home`: of several preparations each has its own."""
     standing = read_json_object(home / MANIFEST_NAME)
     manifests = [standing, *_others(home)] if standing is not None else list(_others(home))
-    own = next((manifest for manifest in manifests if manifest.get("command") != "programbench gate"), {})
+    # A gate in a run is no record of the run; in its own directory its manifest is the one that stands.
+    own = standing or next((one for one in manifests if one.get("command") != "programbench gate"), {})
     process = _process(home, manifests, own)
     told = next((one for one in manifests if one.get("invocation") == process.invocation), own)
     damaged = standing is None and (home / MANIFEST_NAME).exists()
     problems = (f"{home / MANIFEST_NAME} cannot be read",) if damaged else ()
     # A refused resume or an evaluation tells nothing of what the run was asked for.
     shown = told if process.state in ("alive", "killed") and _tells_a_run(told) else own
-    return Record(root.absolute(), KINDS.get(str(own.get("command")), "other"), shown, process, problems)
+    return Record(without_dots(root), KINDS.get(str(own.get("command")), "other"), shown, process, problems)
 
 
 def _tells_a_run(manifest: Mapping[str, Any]) -> bool:

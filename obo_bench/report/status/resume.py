@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from obo_bench.core.redact import MASK
 from obo_bench.gateway.errors import GatewayError
-from obo_bench.programbench.leftovers.resuming import needed_variables, recorded_resume
+from obo_bench.programbench.leftovers.resuming import is_practice, needed_variables, recorded_resume
 from obo_bench.programbench.paths import InstancePaths
 from obo_bench.programbench.solving.decision import Decision, Step, Wishes, decide_by
 from obo_bench.report.status.document import InstanceStatus, MoneyStatus, NextStep, ResumeStatus
@@ -40,7 +40,8 @@ class Foretelling:
         return self._command(dict(steps))
 
     def _command(self, steps: dict[str, int]) -> ResumeStatus:
-        command = recorded_resume(self.record.manifest, self.record.root)
+        answers = bool(self.server.status.reachable) and self.server.status.same is not False
+        command = recorded_resume(self.record.manifest, self.record.root, server_answers=answers)
         return ResumeStatus(command=command, shell=shlex.join(command), steps=steps, notes=self._notes(command, steps))
 
     def _notes(self, command: Sequence[str], steps: dict[str, int]) -> list[str]:
@@ -50,6 +51,8 @@ class Foretelling:
         if variables := needed_variables(self.record.manifest):
             notes.append(f"set what came from the environment as it was: {', '.join(variables)}")
         if command[1:2] != ["practice"]:
+            if is_practice(self.record.manifest):
+                notes.append("its programs are known only after the `export` line that `practice gateway` shows")
             if not server.reachable:
                 notes.append(f"the server cannot be asked, so a resume would be refused: {server.detail}")
             elif server.same is False:
@@ -61,13 +64,6 @@ class Foretelling:
         if held and steps.get(Step.SOLVE):
             notes.append(f"no new attempt would be begun: {held}")
         return notes
-
-
-def repeated(record: Record) -> ResumeStatus:
-    """Return how to repeat a command that was killed and that goes on by being repeated: export, prepare, attest."""
-    argv = record.manifest.get("argv")
-    command = ["obo-bench", *map(str, argv[1:])] if isinstance(argv, list) else []
-    return ResumeStatus(command=command, shell=shlex.join(command), steps={})
 
 
 def _next_step(paths: InstancePaths, wishes: Wishes, tasks: LookingTasks) -> NextStep:
