@@ -28,7 +28,10 @@ SELECTION = ("--ids-file", "--instance-id", "--slice", "--filter", "--difficulty
 SELECTION_FLAGS = ("--shuffle", "--no-shuffle", "--redo-existing", "--dry-run", "--no-eval", "--accept-config-change")
 """Likewise, without a value."""
 _DOCTOR_LOOKS = ("engine_", "gateway_", "evaluator_", "settings_", "model_slot_", "solve_model_", "target_", "budget_")
-_SEEN_BY_ATTEST = {"stamp_absent": "--require-stamp", "seed_is_not_a_git_directory": "--require-git-directory"}
+_SEEN_BY_ATTEST = (
+    (REASONS["stamp_absent"], "--require-stamp"),
+    (REASONS["seed_is_not_a_git_directory"], "--require-git-directory"),
+)
 """What only a demand finds, of a preset also without an option of the operator's: `doctor` would find nothing wrong."""
 _SIGNALS = frozenset({ExitCode.SIGHUP, ExitCode.SIGINT, ExitCode.SIGTERM})
 Words = list[str]
@@ -86,10 +89,10 @@ def _own(manifest: Mapping[str, Any], arguments: Sequence[str]) -> Sequence[str]
 
 def _after_refusal(manifest: Mapping[str, Any], reason: str, arguments: Sequence[str]) -> Words:
     """Doctor looks at everything at once; where it could not see the cause, the remedy alone is told."""
-    if demand := _SEEN_BY_ATTEST.get(reason):
+    known = REASONS.get(reason)
+    if demand := next((flag for asked_for, flag in _SEEN_BY_ATTEST if known is asked_for), None):
         asked = [word for word in admission(arguments) if word != demand]
         return [] if manifest["command"] == "attest" else ["obo-bench", "attest", *asked, demand]
-    known = REASONS.get(reason)
     seen = known is not None and (known.stage is not Stage.PREFLIGHT or reason.startswith(_DOCTOR_LOOKS))
     return ["obo-bench", "doctor", *admission(arguments)] if seen else []
 

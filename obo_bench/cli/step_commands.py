@@ -48,7 +48,7 @@ class RealCommandLines:
         What they ask for together is looked at only where they are all of the step's: `whole`.
         Raises PreflightRefused `dataset_unavailable`.
         """
-        found = list(_unusable(kind, options, directory))
+        found = list(_meaningless(kind, options, directory))
         return found if found or kind != "run" or not whole else list(_not_selected(options, directory))
 
     def task_ids(self, kind: str, options: Mapping[str, Any], directory: Path) -> list[str] | None:
@@ -62,7 +62,7 @@ class RealCommandLines:
         return _selected(options, directory) if kind == "run" else None
 
 
-def _unusable(kind: str, options: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, str]]:
+def _meaningless(kind: str, options: Mapping[str, Any], directory: Path) -> Iterator[tuple[str, str]]:
     """Yield the values that cannot mean anything, one by one."""
     from obo_bench.launch.benchmark_name import check_benchmark_name
     from obo_bench.programbench.selection import check_selector

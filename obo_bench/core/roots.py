@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from obo_bench.core.refusals import PreflightRefused, UsageError
@@ -63,25 +63,17 @@ def forbidden_places(
     return places
 
 
-def check_confined(output: Path, places: Mapping[str, Path]) -> None:
-    """Raise PreflightRefused `output_not_confined` when `output`, links resolved, lies in one of `places`."""
+def check_confined(output: Path, places: Mapping[str, Path], files: Collection[str] = ()) -> None:
+    """Raise PreflightRefused `output_not_confined` when `output`, links resolved, lies in one of `places` or is one.
+
+    Those named in `files` are files: what lies in one that is wrongly a directory is no output of theirs.
+    """
     resolved = output.resolve()
     for name, place in places.items():
-        if resolved.is_relative_to(place.resolve()):
+        forbidden = place.resolve()
+        if resolved == forbidden or (name not in files and resolved.is_relative_to(forbidden)):
             raise PreflightRefused(
                 "output_not_confined",
                 f"the output {str(output)!r} would land in {name} ({str(place)!r}), which a run must never change",
-                evidence={"output": str(resolved), "place": name, "directory": str(place.resolve())},
-            )
-
-
-def check_replaces_nothing(output: Path, files: Mapping[str, Path]) -> None:
-    """Raise PreflightRefused `output_not_confined` when `output`, links resolved, is one of `files`."""
-    resolved = output.resolve()
-    for name, file in files.items():
-        if resolved == file.resolve():
-            raise PreflightRefused(
-                "output_not_confined",
-                f"the output {str(output)!r} would replace {name} ({str(file)!r}), which a run must never change",
-                evidence={"output": str(resolved), "place": name, "file": str(resolved)},
+                evidence={"output": str(resolved), "place": name, "directory": str(forbidden)},
             )

@@ -21,7 +21,7 @@ from obo_bench.core.manifest import Outcome, RunManifest
 from obo_bench.core.redact import process_redactor
 from obo_bench.core.refusal_watch import RefusalWatch
 from obo_bench.core.refusals import ExitCode, PreflightRefused, Refusal
-from obo_bench.core.roots import check_confined, check_replaces_nothing, forbidden_places
+from obo_bench.core.roots import check_confined, forbidden_places
 from obo_bench.core.seed.gate import examine_seed
 from obo_bench.core.signals import Interrupted, SignalGuard, untorn
 
@@ -67,10 +67,10 @@ class Session:
         self._watch.open()
         self.signals.install()
         request = self.request
-        places = forbidden_places(request.repo_dir, request.settings_path, request.data_root) | dict(request.inputs)
+        places = forbidden_places(request.repo_dir, request.settings_path, request.data_root)
+        places |= {**request.inputs, **request.input_files}
         for output in (self.run_root, *request.outputs):
-            check_confined(output, places)
-            check_replaces_nothing(output, request.input_files)
+            check_confined(output, places, request.input_files)
         try:
             self._claim()
         except OSError as error:

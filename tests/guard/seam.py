@@ -18,7 +18,7 @@ DISPATCHER = "typer.Typer"
 FIRST_ACTS: dict[str, frozenset[str]] = {
     # which of the functions below the seam may call, and with what
     "obo_bench.core.session:Session.__init__": frozenset({"RunLock(request.run_root, self.invocation)"}),
-    "obo_bench.core.session:Session.open": frozenset({"check_confined(output, places)"}),
+    "obo_bench.core.session:Session.open": frozenset({"check_confined(output, places, request.input_files)"}),
     "obo_bench.core.session:Session._claim": frozenset(
         {"self._store.prepare()", "self._lock.acquire()", "self._store.adopt_earlier()"}
     ),
