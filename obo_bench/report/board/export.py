@@ -29,6 +29,8 @@ def board_svg(state: Snapshot, width: int = 110, height: int = 30) -> str:
     """
     console = _console(io.StringIO(), width, height, colour=True, record=True)
     console.print(board(state, width, height))
+    # The picture's frame cuts the underscores of its last line off.
+    console.print()
     return console.export_svg(title=TITLE, unique_id="board", code_format=_without_web_fonts())
 
 
