@@ -42,7 +42,7 @@ child=
 asked=0
 signals=0
 status=0
-some_failed=0
+failed_runs=
 
 say() {
     printf 'campaign %s: %s\n' "$name" "$*" >&2
@@ -141,7 +141,7 @@ run_batch() {
         case $status in
         0) return ;;
         1)
-            some_failed=1
+            failed_runs="$failed_runs $run_id"
             return
             ;;
         3 | 4 | 7) stop "$status" "going on is pointless; run $run_id says why" ;;
@@ -168,5 +168,8 @@ for file in "$directory"/*.txt; do
     fi
     first=no
 done
+if [ -n "$failed_runs" ]; then
+    say "finished; instances failed in:$failed_runs"
+    exit 1
+fi
 say "finished"
-exit "$some_failed"

@@ -284,3 +284,13 @@ def test_what_stays_ungraded_stops_it_and_what_failed_does_not(campaign: Campaig
     assert status == 6, told
     assert [campaign.manifest(batch)["extra"]["exit_code"] for batch in "12"] == [1, 6]
     assert "also after 1 more tries" in told
+
+
+@pytest.mark.docker
+@docker_runs
+def test_at_its_end_it_names_the_runs_in_which_instances_failed(campaign: Campaign, serve: Serve) -> None:
+    campaign.batch("1", FIRST)
+    campaign.batch("2", SECOND)
+    status, told = campaign.run(serve(faults=(parse_fault("work:agent-failure=wordtally"),)))
+    assert status == 1, told
+    assert told.rstrip().endswith("finished; instances failed in: c-1")
