@@ -8,7 +8,7 @@ import contextlib
 import math
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
@@ -33,13 +33,16 @@ def named_path(value: str) -> Path:
     return Path(text(value))
 
 
+def place(flag: str, told: str) -> Any:
+    """Return an option whose value is a path, with `told` as its help; the parser does not look at the path itself."""
+    return typer.Option(flag, parser=named_path, metavar="<path>", help=told)
+
+
 RepoDir = Annotated[
     Path | None,
-    typer.Option(
+    place(
         "--repo-dir",
-        parser=named_path,
-        metavar="<path>",
-        help="Checkout that the server runs from. Default: OUROBOROS_REPO_DIR, else the current directory.",
+        "Checkout that the server runs from. Default: OUROBOROS_REPO_DIR, else the current directory.",
     ),
 ]
 OuroborosUrl = Annotated[str, typer.Option("--ouroboros-url", metavar="<url>", help="Address of the Ouroboros server.")]
@@ -54,11 +57,9 @@ SolveModel = Annotated[
 ]
 SettingsPath = Annotated[
     Path | None,
-    typer.Option(
+    place(
         "--settings-path",
-        parser=named_path,
-        metavar="<path>",
-        help="Settings file of the server. Default: OUROBOROS_SETTINGS_PATH, else settings.json in OUROBOROS_DATA_DIR, "
+        "Settings file of the server. Default: OUROBOROS_SETTINGS_PATH, else settings.json in OUROBOROS_DATA_DIR, "
         "else in data/ beside the checkout.",
     ),
 ]
@@ -73,11 +74,9 @@ RunId = Annotated[
 ]
 RunsRoot = Annotated[
     Path | None,
-    typer.Option(
+    place(
         "--runs-root",
-        parser=named_path,
-        metavar="<path>",
-        help="Directory of all runs. Default: OUROBOROS_BENCH_RUNS_ROOT, else bench_runs/ beside the checkout.",
+        "Directory of all runs. Default: OUROBOROS_BENCH_RUNS_ROOT, else bench_runs/ beside the checkout.",
     ),
 ]
 AllowDirtySeed = Annotated[
@@ -112,17 +111,13 @@ RequireStamp = Annotated[
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
-        "--output", parser=named_path, metavar="<path>", help="File for the record as JSON, written also when refused."
-    ),
+    place("--output", "File for the record as JSON, written also when refused."),
 ]
 PinDigests = Annotated[
     Path | None,
-    typer.Option(
+    place(
         "--pin-digests",
-        parser=named_path,
-        metavar="<path>",
-        help="File of the only images to use: a run_manifest.json of an earlier run, or lines such as name@sha256:...",
+        "File of the only images to use: a run_manifest.json of an earlier run, or lines such as name@sha256:...",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]

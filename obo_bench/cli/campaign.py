@@ -43,11 +43,9 @@ Url = Annotated[
 _RECORDED = "else as it was recorded."
 RecordedRepoDir = Annotated[
     Path | None,
-    typer.Option(
+    arguments.place(
         "--repo-dir",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help=f"Checkout that the server runs from. Default: OUROBOROS_REPO_DIR, {_RECORDED}",
+        f"Checkout that the server runs from. Default: OUROBOROS_REPO_DIR, {_RECORDED}",
     ),
 ]
 RecordedUrl = Annotated[
@@ -58,20 +56,16 @@ RecordedUrl = Annotated[
 ]
 RecordedSettingsPath = Annotated[
     Path | None,
-    typer.Option(
+    arguments.place(
         "--settings-path",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help=f"Settings file of the server. Default: OUROBOROS_SETTINGS_PATH, {_RECORDED}",
+        f"Settings file of the server. Default: OUROBOROS_SETTINGS_PATH, {_RECORDED}",
     ),
 ]
 RecordedRunsRoot = Annotated[
     Path | None,
-    typer.Option(
+    arguments.place(
         "--runs-root",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help="Directory of all runs. Default: as recorded; for an id OUROBOROS_BENCH_RUNS_ROOT, else bench_runs/ "
+        "Directory of all runs. Default: as recorded; for an id OUROBOROS_BENCH_RUNS_ROOT, else bench_runs/ "
         "beside the checkout.",
     ),
 ]

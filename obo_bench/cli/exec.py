@@ -50,11 +50,9 @@ def exec_(
     ] = None,
     ids_file: Annotated[
         Path | None,
-        typer.Option(
+        arguments.place(
             "--ids-file",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="File with requested instances, one id a line; # begins a comment.",
+            "File with requested instances, one id a line; # begins a comment.",
         ),
     ] = None,
     dataset: Annotated[str | None, typer.Option("--dataset", help="Data set and its version, for the record.")] = None,

@@ -39,9 +39,7 @@ def export(
     ] = None,
     dest: Annotated[
         Path | None,
-        typer.Option(
-            "--dest", parser=arguments.named_path, metavar="<path>", help="Directory of the export, for it alone."
-        ),
+        arguments.place("--dest", "Directory of the export, for it alone."),
     ] = None,
     dest_run_id: Annotated[
         str | None,

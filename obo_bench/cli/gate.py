@@ -19,11 +19,9 @@ _SCORES_HELP = (
 )
 SmokeIds = Annotated[
     Path | None,
-    typer.Option(
+    arguments.place(
         "--smoke-ids-file",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help="File of the smoke instances, one id a line; # begins a comment.",
+        "File of the smoke instances, one id a line; # begins a comment.",
     ),
 ]
 
@@ -40,21 +38,17 @@ def gate(
     ] = None,
     tasks: Annotated[
         Path | None,
-        typer.Option(
+        arguments.place(
             "--tasks",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="File of the instances, as `gate-tasks` prints it, or one id a line.",
+            "File of the instances, as `gate-tasks` prints it, or one id a line.",
         ),
     ] = None,
     smoke_ids_file: SmokeIds = None,
     unseen_ids_file: Annotated[
         Path | None,
-        typer.Option(
+        arguments.place(
             "--unseen-ids-file",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="File of the unseen instances, likewise.",
+            "File of the unseen instances, likewise.",
         ),
     ] = None,
     draw: Annotated[

@@ -19,47 +19,37 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 Predictions = Annotated[
     Path,
-    typer.Option(
+    arguments.place(
         "--predictions",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help="Submitted predictions: JSON lines, or the official patches.json.",
+        "Submitted predictions: JSON lines, or the official patches.json.",
     ),
 ]
 OutputDir = Annotated[
     Path,
-    typer.Option(
+    arguments.place(
         "--output-dir",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help="Directory that the official evaluation wrote to.",
+        "Directory that the official evaluation wrote to.",
     ),
 ]
 RawSample = Annotated[
     Path,
-    typer.Option(
+    arguments.place(
         "--raw-sample",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help="Raw sample of the benchmark: JSON lines with FAIL_TO_PASS and PASS_TO_PASS.",
+        "Raw sample of the benchmark: JSON lines with FAIL_TO_PASS and PASS_TO_PASS.",
     ),
 ]
 SummaryPlace = Annotated[
     Path | None,
-    typer.Option(
+    arguments.place(
         "--summary",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help=f"Place of the summary. Default: {SUMMARY_NAME} in --output-dir.",
+        f"Place of the summary. Default: {SUMMARY_NAME} in --output-dir.",
     ),
 ]
 Vouching = Annotated[
     Path | None,
-    typer.Option(
+    arguments.place(
         "--grader-manifest",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help="Manifest of the attempt that must have written it. Default: the one that the summary names.",
+        "Manifest of the attempt that must have written it. Default: the one that the summary names.",
     ),
 ]
 

@@ -33,9 +33,7 @@ def group() -> None:
 def append(
     run: Annotated[
         Path | None,
-        typer.Option(
-            "--run", parser=arguments.named_path, metavar="<path>", help=f"Directory of the run. Default: {MANIFEST}'s."
-        ),
+        arguments.place("--run", f"Directory of the run. Default: {MANIFEST}'s."),
     ] = None,
     instance_id: Annotated[
         str | None, typer.Option("--instance-id", metavar="<id>", help="Instance that the row is about.")

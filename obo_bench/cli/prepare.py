@@ -23,20 +23,16 @@ _CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 def prepare(
     workspace: Annotated[
         Path,
-        typer.Option(
+        arguments.place(
             "--workspace",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="Workspace of the container on this machine.",
+            "Workspace of the container on this machine.",
         ),
     ],
     instruction_file: Annotated[
         Path,
-        typer.Option(
+        arguments.place(
             "--instruction-file",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="UTF-8 file with what the agent is told.",
+            "UTF-8 file with what the agent is told.",
         ),
     ],
     container_name: Annotated[
@@ -52,11 +48,9 @@ def prepare(
     settings_path: arguments.SettingsPath = None,
     isolated_data_root: Annotated[
         Path | None,
-        typer.Option(
+        arguments.place(
             "--isolated-data-root",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="Data directory that the server was given for this; its settings.json is used.",
+            "Data directory that the server was given for this; its settings.json is used.",
         ),
     ] = None,
     run_id: Annotated[
@@ -72,20 +66,16 @@ def prepare(
     ] = DEFAULT_TIMEOUT_SEC,
     ledger_output: Annotated[
         Path | None,
-        typer.Option(
+        arguments.place(
             "--ledger-output",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="File that the ledger's lines are appended to as well.",
+            "File that the ledger's lines are appended to as well.",
         ),
     ] = None,
     manifest_output: Annotated[
         Path | None,
-        typer.Option(
+        arguments.place(
             "--manifest-output",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="File that the manifest is written to as well.",
+            "File that the manifest is written to as well.",
         ),
     ] = None,
     strict: Annotated[

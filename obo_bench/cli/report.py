@@ -27,11 +27,9 @@ def report(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        arguments.place(
             "--output",
-            parser=arguments.named_path,
-            metavar="<path>",
-            help="File for the report. Default: report.html (report.md, report.json) in the run.",
+            "File for the report. Default: report.html (report.md, report.json) in the run.",
         ),
     ] = None,
     format_: Annotated[

@@ -22,11 +22,9 @@ InstanceIds = Annotated[
 ]
 IdsFile = Annotated[
     Path | None,
-    typer.Option(
+    arguments.place(
         "--ids-file",
-        parser=arguments.named_path,
-        metavar="<path>",
-        help="File of instance ids, one a line; # begins a comment.",
+        "File of instance ids, one a line; # begins a comment.",
     ),
 ]
 Filter = Annotated[

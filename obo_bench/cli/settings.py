@@ -20,7 +20,7 @@ _WIDEST = 90
 def settings(
     into: Annotated[
         Path,
-        typer.Option("--into", parser=arguments.named_path, metavar="<path>", help="Settings file of the server."),
+        arguments.place("--into", "Settings file of the server."),
     ],
     solve_model: Annotated[
         str | None,

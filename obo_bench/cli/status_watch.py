@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,21 +26,21 @@ class OutputGone(Exception):
     """Nobody reads any more what is shown."""
 
 
-class Looker:
+class Looker(ABC):
     """Takes one status after the other; a context manager."""
 
     def __enter__(self) -> Self:
         """Begin."""
         return self
 
-    def __exit__(
+    def __exit__(  # noqa: B027  # most have nothing to give back
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End."""
 
+    @abstractmethod
     def show(self, status: "RunStatus") -> None:
         """Show a status; raises OutputGone."""
-        raise NotImplementedError
 
 
 class JsonLines(Looker):

@@ -4,6 +4,7 @@ import contextlib
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from obo_bench.core.redact import process_redactor
@@ -15,20 +16,20 @@ LONGEST_LINE = 4000
 """Characters of one event that are shown."""
 
 
-class Reporter:
+class Reporter(ABC):
     """Takes what happens in a run as it happens; `subject` is an instance id, or empty for the run itself.
 
     Safe to share between threads. Nothing that goes wrong with it ever reaches the run.
     """
 
+    @abstractmethod
     def event(self, text: str, subject: str = "") -> None:
         """Show one event."""
-        raise NotImplementedError
 
-    def update(self, change: "Change") -> None:
+    def update(self, change: "Change") -> None:  # noqa: B027  # nothing is what most do with it
         """Take note of how the run or an instance stands now; by default nobody does."""
 
-    def flush(self) -> None:
+    def flush(self) -> None:  # noqa: B027  # likewise
         """Wait, though never for long, until what was told is shown; by default it is shown at once."""
 
 
