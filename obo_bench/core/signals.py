@@ -1,16 +1,22 @@
 """Turn the signals that end a run into one exception that unwinds it, so that the end can be recorded."""
 
+import functools
+import inspect
 import signal
 import threading
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType
-from typing import Any, TypeVar
+from types import CodeType, FrameType
+from typing import ParamSpec, TypeVar
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+Handler = Callable[[int, FrameType | None], None]
 
 _UNTORN: set[CodeType] = set()
+_held: list[tuple[int, Handler]] = []
+"""The signal that came while nothing might be torn, and the handler that held it back; of the main thread alone."""
 
 
 class Interrupted(BaseException):
@@ -23,14 +29,37 @@ class Interrupted(BaseException):
         """The status a shell expects: 128 plus the signal's number."""
 
 
-def untorn(function: Function) -> Function:
-    """Mark a function that no `Interrupted` may tear, not even before its first line.
+def untorn(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """Let no `Interrupted` tear a function, not even before its first line: it is raised when the function is over.
 
     A try statement cannot promise that: a second signal may arrive between the exception and its handler.
     """
-    if isinstance(function, FunctionType):
-        _UNTORN.add(function.__code__)
-    return function
+
+    def whole(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        try:
+            return function(*args, **kwargs)
+        finally:
+            # Python looks for signals at calls: none can come between this test and the return.
+            if _held:
+                _raise_held(inspect.currentframe())
+
+    _UNTORN.add(whole.__code__)
+    functools.update_wrapper(whole, function)
+    return whole
+
+
+def _raise_held(whole: FrameType | None) -> None:
+    """Raise the signal that was held back, unless what called may not be torn either.
+
+    Where its handler is gone, the session that had it has recorded how it ended: it is settled.
+    """
+    caller = whole.f_back if whole is not None else None
+    if threading.current_thread() is not threading.main_thread() or _is_untorn(caller):
+        return
+    signum, handler = _held.pop()
+    _held.clear()
+    if signal.getsignal(signum) == handler:
+        raise Interrupted(signum)
 
 
 def end_process_unless(recorded: Callable[[], bool]) -> None:
@@ -40,7 +69,11 @@ def end_process_unless(recorded: Callable[[], bool]) -> None:
     """
 
     def handle(signum: int, frame: FrameType | None) -> None:
-        if not recorded() and not _is_untorn(frame):
+        if recorded():
+            return
+        if _is_untorn(frame):
+            _held.append((signum, handle))
+        else:
             raise Interrupted(signum)
 
     for signum in _heeded():
@@ -64,7 +97,7 @@ class SignalGuard:
         self.arrived: int | None = None
         """The last signal that arrived. It decides the ending, also when its exception was swallowed on the way."""
         self._open = False
-        self._previous: dict[int, Any] = {}
+        self._previous: dict[int, signal.Handlers | Handler | int | None] = {}
 
     def install(self) -> None:
         """Take over the ending signals, holding them back until `deliver`."""
@@ -90,7 +123,11 @@ class SignalGuard:
 
     def _handle(self, signum: int, frame: FrameType | None) -> None:
         self.arrived = signum
-        if self._open and not _is_untorn(frame):
+        if not self._open:
+            return
+        if _is_untorn(frame):
+            _held.append((signum, self._handle))
+        else:
             raise Interrupted(signum)
 
 

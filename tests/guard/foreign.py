@@ -95,6 +95,8 @@ _BUILTIN_FUNCTIONS = {
 
 RETURNS: dict[str, str] = {
     **_BUILTIN_FUNCTIONS,
+    "abc.ABC": "",
+    "abc.abstractmethod": "",
     **{
         name: name
         for name, found in vars(builtins).items()
@@ -124,12 +126,14 @@ RETURNS: dict[str, str] = {
     "functools.cache": "",
     "functools.cached_property": "",
     "functools.partial": "",
+    "functools.update_wrapper": "",
     "functools.wraps": "",
     "hashlib.sha256": "hashlib.sha256",
     "html.escape": "str",
     "html.unescape": "str",
     "inspect.Parameter": "inspect.Parameter",
     "inspect.Parameter.KEYWORD_ONLY": "enum.IntEnum",
+    "inspect.currentframe": "types.FrameType",
     "inspect.signature": "inspect.Signature",
     "itertools.chain": "",
     "itertools.count": "",
@@ -226,6 +230,7 @@ RETURNS: dict[str, str] = {
     "types.MappingProxyType": "",
     "types.TracebackType": "",
     "typing.NamedTuple": "",
+    "typing.ParamSpec": "typing.ParamSpec",
     "typing.TypeVar": "",
     "typing.cast": "",
     "textwrap.dedent": "str",

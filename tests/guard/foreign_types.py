@@ -68,6 +68,7 @@ METHODS: dict[str, dict[str, str]] = {
     "threading.RLock": {**_CONTEXT, "acquire": "", "release": ""},
     "typing.TextIO": {"write": "int", "flush": "None", ".encoding": "str", "isatty": "bool"},
     "contextlib.suppress": _CONTEXT,
+    "typing.ParamSpec": {"args": "", "kwargs": ""},
     "typing.Protocol": {},
     "random.Random": {},
     "hashlib.sha256": {"hexdigest": "str", "digest": "bytes", "update": ""},

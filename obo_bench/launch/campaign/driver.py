@@ -201,8 +201,8 @@ class Driver:
         arguments = step.arguments(ceiling, quiet=self._quiet)
         self._tell(f"starts: obo-bench {shlex.join(arguments)}", step)
         began = time.monotonic()
-        child = StepChild.start(step, self._session.run_root, number, arguments, self._opened.frame.directory)
-        status = child.wait(self._session.signals)
+        child = StepChild(step, self._session.run_root, number)
+        status = child.run(arguments, self._opened.frame.directory)
         end = end_of_child(step, before, status, child.answer)
         self._conclude(step, end, time.monotonic() - began)
         if self._session.signals.arrived is not None:

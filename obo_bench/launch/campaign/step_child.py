@@ -15,7 +15,7 @@ from pathlib import Path
 from obo_bench.core.files import PRIVATE_FILE, make_private_directory
 from obo_bench.core.lock import living_owner
 from obo_bench.core.reporter import Reporter
-from obo_bench.core.signals import Interrupted, SignalGuard, untorn
+from obo_bench.core.signals import Interrupted, untorn
 from obo_bench.core.variables import STEP, without_option_variables
 from obo_bench.launch.campaign.resolving import Step
 
@@ -29,57 +29,63 @@ _TOLD_EVERY_SEC = 600.0
 
 
 class StepChild:
-    """A running step."""
+    """The process of one start of a step."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", answer: Path) -> None:
-        self._process = process
-        self.answer = answer
+    def __init__(self, step: Step, root: Path, number: int) -> None:
+        self._step = step
+        self._place = root / STEPS / step.id
+        self.answer = self._place / f"{number}.answer.json"
         """Where its stdout goes."""
+        self._process: subprocess.Popen[bytes] | None = None
 
-    @classmethod
+    def run(self, arguments: list[str], directory: Path) -> int:
+        """Start it in `directory`, wait for its end and return its status as a shell has it; raises OSError.
+
+        The first signal is handed on, and the step leaves by its own rules; with a second one it is given a minute.
+        Raises Interrupted when it has not left by then: a resume waits for it.
+        """
+        handed: Interrupted | None = None
+        for timeout_sec in (None, None, _LEAVING_SEC):
+            try:
+                if handed is None:
+                    self._start(arguments, directory)
+                else:
+                    self._hand_on(handed.signum)
+                return self._end(timeout_sec)
+            except Interrupted as interrupted:
+                if self._process is None:
+                    raise
+                handed = interrupted
+            except subprocess.TimeoutExpired:
+                break
+        assert handed is not None
+        raise handed
+
     @untorn
-    def start(cls, step: Step, root: Path, number: int, arguments: list[str], directory: Path) -> "StepChild":
-        """Start a step in `directory`; raises OSError. A signal in the meantime waits, so that no process is lost."""
-        place = root / STEPS / step.id
-        make_private_directory(place)
-        answer = place / f"{number}.answer.json"
+    def _start(self, arguments: list[str], directory: Path) -> None:
+        """Start it; a signal in the meantime waits, so that no process is lost."""
+        make_private_directory(self._place)
         with contextlib.ExitStack() as opened:
-            stdout = _opened(answer, os.O_TRUNC, opened)
-            held = _opened(place / _LOCK, 0, opened)
+            stdout = _opened(self.answer, os.O_TRUNC, opened)
+            held = _opened(self._place / _LOCK, 0, opened)
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            process = subprocess.Popen(
+            self._process = subprocess.Popen(
                 [sys.executable, "-m", "obo_bench", *arguments],
                 cwd=directory,
-                env={**without_option_variables(os.environ), STEP: step.id},
+                env={**without_option_variables(os.environ), STEP: self._step.id},
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,
                 start_new_session=True,
                 pass_fds=(held,),
             )
-        return cls(process, answer)
 
-    def wait(self, signals: SignalGuard) -> int:
-        """Wait for its end and return its status as a shell has it.
-
-        The first signal is handed on, and the step leaves by its own rules; with a second one it is given a minute.
-        Raises Interrupted when it has not left by then: a resume waits for it.
-        """
-        try:
-            if signals.arrived is not None:
-                raise Interrupted(signals.arrived)
-            return _status(self._process.wait())
-        except Interrupted as first:
-            self._hand_on(first.signum)
-        try:
-            return _status(self._process.wait())
-        except Interrupted as second:
-            self._hand_on(second.signum)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return _status(self._process.wait(_LEAVING_SEC))
-            raise
+    def _end(self, timeout_sec: float | None) -> int:
+        assert self._process is not None
+        return _status(self._process.wait(timeout_sec))
 
     @untorn
     def _hand_on(self, signum: int) -> None:
+        assert self._process is not None
         # It may have ended just now.
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signum)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from obo_bench.core.redact import Redactor
+from obo_bench.core.signals import untorn
 from obo_bench.launch.child.output_log import OutputLog
 from obo_bench.launch.child.redacting import RedactingStream
 from obo_bench.launch.child.screen import Screen
@@ -34,6 +35,7 @@ class Pump:
         self._thread = threading.Thread(target=self._run, name="launcher output", daemon=True)
         self._over = threading.Event()
 
+    @untorn
     def start(self) -> None:
         """Begin, once the launcher has the inlet: ours is closed, so that the pipe ends with the launcher."""
         os.close(self.inlet)

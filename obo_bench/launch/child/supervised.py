@@ -46,21 +46,37 @@ class ChildEnd:
 class SupervisedChild:
     """One launcher in a process group of its own, behind a guardian that ends the group if this process is killed."""
 
-    def __init__(
-        self, command: Sequence[str], *, cwd: Path, environ: Mapping[str, str], output: int, grace_sec: float
-    ) -> None:
-        """Start it; `output` is the descriptor that takes all it prints. Raises NotStarted."""
-        orders, self._orders = os.pipe()
-        self._answers, answers = os.pipe()
+    def __init__(self, command: Sequence[str], *, cwd: Path, environ: Mapping[str, str], grace_sec: float) -> None:
+        self._command = command
+        self._cwd = cwd
+        self._environ = dict(environ)
+        self._grace_sec = grace_sec
+        self._orders = self._answers = -1
         self._buffer = b""
         self._end: ChildEnd | None = None
         self.pid = 0
-        """The launcher's process id, and that of its group."""
+        """The launcher's process id, and that of its group; 0 while it is not started."""
+
+    @untorn
+    def start(self, output: int) -> None:
+        """Start it; `output` is the descriptor that takes all it prints. Raises NotStarted.
+
+        A signal in the meantime waits, so that no process is lost.
+        """
+        orders, self._orders = os.pipe()
+        self._answers, answers = os.pipe()
         try:
             self._guardian = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(_GUARDIAN), str(orders), str(answers), str(grace_sec), *command],
-                cwd=cwd,
-                env=dict(environ),
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    str(_GUARDIAN),
+                    *map(str, (orders, answers, self._grace_sec)),
+                    *self._command,
+                ],
+                cwd=self._cwd,
+                env=self._environ,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -126,6 +142,7 @@ class SupervisedChild:
         if self.pid and (not started or "started" in started):
             # Without an answer the launcher has killed its guardian already: that is seen when it is waited for.
             return
+        self.pid = 0
         self._close()
         self._guardian.wait()
         started = started or {"errno": None, "error": "the process that was to guard it ended at once"}

@@ -130,36 +130,34 @@ class Execution:
         self, launch: Launch, files: ChildFiles, pump: Pump, watch: Watch, server: ServerWatch | None
     ) -> tuple[ChildEnd, Stop | None]:
         self._guard.begin()
-        child: SupervisedChild | None = None
+        child = SupervisedChild(
+            launch.command, cwd=launch.cwd, environ=files.environment(), grace_sec=self._options.grace_sec
+        )
         try:
-            child = self._started(launch, files, pump)
+            self._start(child, launch, pump)
             if server is not None:
                 server.start()
             return watch.until_end(child)
         except Interrupted as interrupted:
-            if child is not None:
+            if child.pid:
                 self._interrupt(child, interrupted)
             # A second signal, that killed the launcher at once, is the one that decides.
             raise Interrupted(self._session.signals.arrived or interrupted.signum) from None
         finally:
             self._leave(child, pump)
 
-    def _started(self, launch: Launch, files: ChildFiles, pump: Pump) -> SupervisedChild:
+    def _start(self, child: SupervisedChild, launch: Launch, pump: Pump) -> None:
         try:
-            child = SupervisedChild(
-                launch.command,
-                cwd=launch.cwd,
-                environ=files.environment(),
-                output=pump.inlet,
-                grace_sec=self._options.grace_sec,
-            )
+            child.start(pump.inlet)
+            self._reporter.event(f"started {launch.command[0]} (process {child.pid})")
+            # Before anything that it prints.
+            self._reporter.flush()
         except NotStarted as error:
             raise not_started(launch.command[0], error) from error
-        self._reporter.event(f"started {launch.command[0]} (process {child.pid})")
-        # Before anything that it prints.
-        self._reporter.flush()
-        pump.start()
-        return child
+        finally:
+            if child.pid:
+                # Also when a signal came just now: what it prints until it has ended is not lost.
+                pump.start()
 
     def _interrupt(self, child: SupervisedChild, interrupted: Interrupted) -> None:
         """Pass the signal on, and wait for the end; a second one kills the launcher at once."""
@@ -168,9 +166,9 @@ class Execution:
         recording.record_end(self._session.manifest, end, None, interrupted.signum)
 
     @untorn
-    def _leave(self, child: SupervisedChild | None, pump: Pump) -> None:
+    def _leave(self, child: SupervisedChild, pump: Pump) -> None:
         """Leave nothing running, whatever happened."""
-        if child is not None:
+        if child.pid:
             child.kill()
         if not pump.close():
             self._problems.tell("a process that could not be ended still holds the launcher's output")
