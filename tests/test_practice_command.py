@@ -39,6 +39,17 @@ def test_a_partial_scenario_is_graded_and_resumed(tmp_path: Path) -> None:
 
 
 @pytest.mark.docker
+def test_what_the_solver_gave_up_is_solved_again_by_the_line_that_status_shows(tmp_path: Path) -> None:
+    done = obo("practice", "--directory", tmp_path, "--scenario", "agent-failure", "--run-id", "p", "--json")
+    assert (done.status, done.envelope["result"]["counts"]["failed"]) == (1, 3)
+    shown = obo("programbench", "status", tmp_path / "bench_runs" / "programbench" / "p")
+    line = next(line for line in shown.stdout.splitlines() if line.startswith("to solve them again: obo-bench "))
+    again = obo(*shlex.split(line.split(" obo-bench ", 1)[1]), "--json")
+    assert again.status == 0, again.stderr
+    assert again.envelope["result"]["grades"]["pass"] == 3
+
+
+@pytest.mark.docker
 def test_an_interrupted_practice_leaves_no_container(tmp_path: Path) -> None:
     run_root = tmp_path / "bench_runs" / "programbench" / "p"
     argv = ["practice", "--directory", str(tmp_path), "--scenario", "long-command", "--run-id", "p"]

@@ -12,9 +12,16 @@ URL = "http://127.0.0.1:8770"
 PRACTICE_ID = "practice__colstat.0000003"
 
 
-def resume(place: Path, *options: str, instance: str = PRACTICE_ID, **asked: bool) -> list[str]:
+def resume(
+    place: Path, *options: str, instance: str = PRACTICE_ID, practice: Path | None = None, **asked: bool
+) -> list[str]:
     argv = ["obo-bench", "programbench", "run", *options]
-    manifest = {"argv": argv, "requested_task_ids": [instance], "source": {"repo_dir": str(place / "ouroboros")}}
+    manifest = {
+        "argv": argv,
+        "requested_task_ids": [instance],
+        "source": {"repo_dir": str(place / "ouroboros")},
+        "harness": {"practice": str(practice) if practice else None},
+    }
     return recorded_resume(manifest, place / "bench_runs" / "programbench" / "a", **asked)
 
 
@@ -30,8 +37,13 @@ def typed(place: Path, *more: str) -> list[str]:
 
 
 def test_a_practice_is_gone_on_with_by_practice(tmp_path: Path) -> None:
-    practice = ["obo-bench", "practice", "--directory", str(tmp_path), "--run-id", "a"]
-    assert resume(tmp_path, *by_practice(tmp_path)) == practice
+    again = ["obo-bench", "practice", "--directory", str(tmp_path), "--run-id", "a"]
+    assert resume(tmp_path, *by_practice(tmp_path), practice=tmp_path) == again
+
+
+def test_one_whose_directory_was_moved_is_not(tmp_path: Path) -> None:
+    again = resume(tmp_path / "moved", *by_practice(tmp_path), practice=tmp_path)
+    assert again[:3] == ["obo-bench", "programbench", "run"]
 
 
 @pytest.mark.parametrize("more", [("--run-id", "a"), ("--workers", "2", "--run-id", "a"), ("--run-id=a",)])
@@ -43,7 +55,7 @@ def test_what_was_typed_against_the_stand_in_is_gone_on_with_as_it_was_typed(
 
 
 def test_where_its_server_still_answers_practice_must_not_start_another(tmp_path: Path) -> None:
-    again = resume(tmp_path, *by_practice(tmp_path), server_answers=True)
+    again = resume(tmp_path, *by_practice(tmp_path), practice=tmp_path, server_answers=True)
     assert again[:3] == ["obo-bench", "programbench", "run"]
     assert again[again.index("--ouroboros-url") + 1] == URL
 
@@ -55,4 +67,5 @@ def test_practice_programs_on_a_server_of_the_operators_own_are_not(tmp_path: Pa
 
 
 def test_other_instances_never_are(tmp_path: Path) -> None:
-    assert resume(tmp_path, *by_practice(tmp_path), instance="a__b.1")[:3] == ["obo-bench", "programbench", "run"]
+    again = resume(tmp_path, *by_practice(tmp_path), practice=tmp_path, instance="a__b.1")
+    assert again[:3] == ["obo-bench", "programbench", "run"]

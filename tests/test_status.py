@@ -78,9 +78,8 @@ def test_a_long_list_of_steps_is_cut(tmp_path: Path) -> None:
 
 def test_a_practice_is_gone_on_with_by_practice(tmp_path: Path) -> None:
     case = RecordedCase(tmp_path / "bench_runs", ids=["practice__a.0000001"])
-    settings = str(tmp_path / "data" / "settings.json")
-    own = ["--settings-path", settings, "--workers", "2", "--run-id", "r", "--eval"]
-    case.manifest(argv=["obo-bench", "programbench", "run", *own])
+    argv = ["obo-bench", "programbench", "run", "--run-id", "r", "--eval"]
+    case.manifest(argv=argv, harness={"practice": str(tmp_path)})
     resume = StatusReader(case.root).read().resume
     assert resume is not None
     assert resume.command == ["obo-bench", "practice", "--directory", str(tmp_path), "--run-id", "r"]
@@ -110,15 +109,13 @@ def test_what_was_solved_among_failures_is_graded_first(case: RecordedCase) -> N
     assert show(case).stderr.splitlines()[-1] == f"next: obo-bench eval {case.root}"
 
 
-def test_practice_has_no_other_attempt_to_offer(tmp_path: Path) -> None:
+def test_a_failed_practice_is_solved_again_by_practice(tmp_path: Path) -> None:
     case = RecordedCase(tmp_path / "bench_runs", ids=["practice__a.0000001"])
     case.row(case.ids[0], "failed", "empty_final_text", details={"infrastructure": False})
-    own = ["--settings-path", str(tmp_path / "data" / "settings.json"), "--workers", "2", "--run-id", "r", "--eval"]
-    case.manifest("instances_failed", argv=["obo-bench", "programbench", "run", *own])
-    done = show(case)
-    assert "practice solves none of them again" in done.stdout
-    assert "obo-bench practice" not in done.stdout + done.stderr
-    assert done.stderr.splitlines()[-1] == f"next: obo-bench programbench report {case.root}"
+    argv = ["obo-bench", "programbench", "run", "--run-id", "r", "--eval"]
+    case.manifest("instances_failed", argv=argv, harness={"practice": str(tmp_path)})
+    practice = f"obo-bench practice --directory {tmp_path} --run-id r --retry empty_final_text"
+    assert f"to solve them again: {practice}\n" in show(case).stdout
 
 
 def test_a_finished_run_has_nothing_left_to_resume(case: RecordedCase) -> None:

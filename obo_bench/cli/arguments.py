@@ -121,6 +121,14 @@ PinDigests = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
+Retry = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="<reason>",
+        help='Reason, or "degraded", whose instances are solved again; repeatable.',
+        autocompletion=completion.retry_reasons,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show nothing on stderr but why it ended.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Show every phase and every look at a task as well.")]
 

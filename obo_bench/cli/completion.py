@@ -105,6 +105,8 @@ def _ended_with(ctx: typer.Context) -> set[str]:
 def _runs_root(ctx: typer.Context) -> Path | None:
     from obo_bench.cli import arguments, recorded_runs
 
+    if practised := ctx.params.get("directory"):
+        return Path(practised) / "bench_runs"
     named, repo_dir = (Path(typed) if (typed := ctx.params.get(name)) else None for name in ("runs_root", "repo_dir"))
     checkout = arguments.optional_checkout(repo_dir) if repo_dir else recorded_runs.implied_checkout()
     return recorded_runs.known_runs_root(named, checkout)

@@ -37,7 +37,11 @@ def practice(
     directory: Annotated[
         Path, typer.Option(metavar="<path>", help="Directory of everything that is made.")
     ] = DIRECTORY,
-    run_id: Annotated[str | None, typer.Option(metavar="<id>", help="Id of the run; give it again to resume.")] = None,
+    run_id: Annotated[
+        str | None,
+        typer.Option(metavar="<id>", help="Id of the run; give it again to resume.", autocompletion=completion.run_ids),
+    ] = None,
+    retry: arguments.Retry = None,
     workers: Annotated[int, typer.Option(min=1, max=16, metavar="<n>", help="Instances at work at a time.")] = 2,
     json_: Annotated[bool, typer.Option("--json", help="Answer with the JSON object of `programbench run`.")] = False,
     quiet: arguments.Quiet = False,
@@ -56,7 +60,13 @@ def practice(
 
     if scenario not in SCENARIOS:
         raise UsageError(f"--scenario {scenario!r}: there is no such scenario; use {', '.join(sorted(SCENARIOS))}")
-    forwarded = (*(["--json"] if json_ else []), *(["--quiet"] if quiet else []), *(["--verbose"] if verbose else []))
+    wishes = [word for reason in retry or () for word in ("--retry", reason)]
+    forwarded = (
+        *wishes,
+        *(["--json"] if json_ else []),
+        *(["--quiet"] if quiet else []),
+        *(["--verbose"] if verbose else []),
+    )
     options = PracticeOptions(
         directory=directory,
         scenario=scenario,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from obo_bench.cli import answer, arguments, attest, completion, selection_arguments
+from obo_bench.cli import answer, arguments, attest, selection_arguments
 from obo_bench.cli.grade_table import grade_lines
 from obo_bench.cli.panels import RUN, HelpfulGroup
 from obo_bench.core.refusals import UsageError
@@ -78,14 +78,7 @@ def run(
     redo_existing: Annotated[
         bool, typer.Option(help="Solve done instances again; the earlier attempt is kept.")
     ] = False,
-    retry: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="<reason>",
-            help='Reason, or "degraded", whose instances are solved again; repeatable.',
-            autocompletion=completion.retry_reasons,
-        ),
-    ] = None,
+    retry: arguments.Retry = None,
     skip_pull: Annotated[
         bool, typer.Option("--skip-pull", help="Pull nothing: use only images that are on the engine.")
     ] = False,

@@ -271,8 +271,6 @@ def leaves_all_alone(resume: "ResumeStatus") -> bool:
 
 def _how_to_repeat(status: "RunStatus", resume: "ResumeStatus") -> str:
     kept = [one.reason_code for one in status.instances if one.next_step is not None and one.next_step.step == "keep"]
-    if resume.command[1:2] == ["practice"]:
-        return "practice solves none of them again: take another --run-id"
     wishes = [word for reason in dict.fromkeys(kept) for word in ("--retry", reason)]
     return f"to solve them again: {shlex.join([*resume.command, *wishes])}"
 

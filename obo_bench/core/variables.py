@@ -6,11 +6,14 @@ PREFIX = "OBO_BENCH_"
 """What the variable of an option begins with."""
 STEP = "OBO_BENCH_CAMPAIGN_STEP"
 """Set for a command that a campaign starts: what comes next is the campaign's to say. No launcher inherits it."""
+PRACTICE = "OBO_BENCH_PRACTICE"
+"""Set for the run that `practice` starts, to its directory: what goes on with it is `practice`."""
 KEPT = frozenset(
     {
         "OBO_BENCH_OPENROUTER_URL",
         "OBO_BENCH_PARENT_FD",
         STEP,
+        PRACTICE,
         # What `exec` tells a launcher, which may start commands of ours.
         "OBO_BENCH_INVOCATION",
         "OBO_BENCH_LEDGER",
@@ -32,4 +35,5 @@ def is_option_variable(name: str) -> bool:
 
 def without_option_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment for a child that is given all of its options: the operator's were meant for the parent."""
-    return {name: value for name, value in environ.items() if not is_option_variable(name) and name != STEP}
+    ours = (STEP, PRACTICE)
+    return {name: value for name, value in environ.items() if not is_option_variable(name) and name not in ours}

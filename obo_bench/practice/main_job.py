@@ -16,7 +16,7 @@ import obo_bench
 from obo_bench.core.files import read_json_object
 from obo_bench.core.reporter import Reporter
 from obo_bench.core.roots import new_run_id
-from obo_bench.core.variables import without_option_variables
+from obo_bench.core.variables import PRACTICE, without_option_variables
 from obo_bench.engine.cleanroom import remove_all_of_run
 from obo_bench.engine.daemon import connect_engine
 from obo_bench.practice.directory import make_practice_directory
@@ -74,7 +74,8 @@ def _practise(options: PracticeOptions, directory: Path, data: ExclusiveData, re
     reporter.event(f"the stand-in server answers at {url}; its solver is scripted, so the scores mean nothing")
     run_id = options.run_id or new_run_id()
     try:
-        return _run(command_of_run(options, directory, checkout, url, run_id), environment)
+        command = command_of_run(options, directory, checkout, url, run_id)
+        return _run(command, {**environment, PRACTICE: str(directory)})
     finally:
         gateway.stop()
         _sweep(directory / "bench_runs" / "programbench" / run_id)
@@ -96,7 +97,7 @@ def _sweep(run_root: Path) -> None:
 
 
 def command_of_run(options: PracticeOptions, directory: Path, checkout: Path, url: str, run_id: str) -> list[str]:
-    """Return the command that is started; by its options' order a resume knows that `practice` began the run."""
+    """Return the command that is started."""
     own = ["--workers", str(options.workers), "--run-id", run_id]
     flags = [*run_arguments(directory, checkout, url), *own]
     return [sys.executable, "-P", "-m", "obo_bench", "programbench", "run", *flags, "--eval", *options.forwarded]

@@ -17,6 +17,7 @@ from obo_bench.core.reporter import Reporter
 from obo_bench.core.session import Session, benchmark_session
 from obo_bench.core.showing import Showing
 from obo_bench.core.signals import untorn
+from obo_bench.core.variables import PRACTICE
 from obo_bench.engine.cleanroom_spec import NONCE_LABEL, RUN_LABEL
 from obo_bench.programbench.options import RunOptions
 from obo_bench.programbench.packaging.collection_rules import CollectionRules
@@ -80,6 +81,7 @@ def admission(options: RunOptions) -> AdmissionRequest:
         },
         harness={
             **base_harness(),
+            "practice": os.environ.get(PRACTICE),
             "ouroboros_url": options.url,
             "dry_run": options.dry_run,
             "solve_model": options.solve_model,

@@ -1,7 +1,6 @@
 """The command line that goes on with a recorded run."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +24,8 @@ def is_practice(manifest: Mapping[str, Any]) -> bool:
 
 
 def _began_it(manifest: Mapping[str, Any], run_root: Path) -> bool:
-    """Say whether `practice` began the run: it names settings of its own, and ends its command as no other does.
-
-    Whoever types the line that `practice gateway` shows keeps everything in the same places, but adds the run's id
-    after its --eval, if any.
-    """
-    words = [str(word) for word in manifest.get("argv") or []]
-    settings = run_root.parents[2] / "data" / "settings.json"
-    named = ("--settings-path", str(settings)) in pairwise(words) and run_root.parents[1].name == "bench_runs"
-    own = ("--workers", "--run-id", run_root.name, "--eval")
-    return named and any((words[at], *words[at + 2 : at + 5]) == own for at in range(len(words)))
+    """Say whether `practice` began the run, and not somebody who typed the line that `practice gateway` shows."""
+    return _part(manifest, "harness").get("practice") == str(run_root.parents[2])
 
 
 def recorded_resume(manifest: Mapping[str, Any], run_root: Path, *, server_answers: bool = False) -> list[str]:
