@@ -53,6 +53,14 @@ def test_the_scheduler_is_compared_with_the_ideal_for_each_number_of_workers() -
         assert re.search(rf"{line}  docker alone +\d+\.\d\d s +\d+\.\d\dx$", said, re.MULTILINE), workers
 
 
+def test_the_page_of_a_report_is_compared_with_reading_alone_and_with_one_of_twice_the_size() -> None:
+    said = shown("report", 4, 1)
+    for count in (4, 8):
+        line = rf"^{count} instances: json\.loads alone \d\.\d+ s, page \d\.\d+ s, ratio \d+\.\d \(budget 40\)$"
+        assert re.search(line, said, re.MULTILINE), count
+    assert re.search(r"^twice the instances: \d+\.\d\d times as long \(budget 3\)$", said, re.MULTILINE)
+
+
 def test_phases_are_read_from_the_log_of_a_run(tmp_path: Path) -> None:
     told = """\
         00.000 programbench run: invocation i in /somewhere

@@ -97,9 +97,9 @@ def test_a_module_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
     begun = time.monotonic()
     assert names.normalize("openai", ["openai/a"]) == {"openai/a": "openai::a"}
     assert time.monotonic() - begun < 10
-    begun = time.monotonic()
+    # Now it would answer with its own rules, but is not asked a second time.
+    (tmp_path / "ouroboros" / "model_names.py").write_text(OWN_RULES)
     assert names.normalize("openai", ["openai/b"]) == {"openai/b": "openai::b"}
-    assert time.monotonic() - begun < 1
     assert "1.5 s" in names.checked_with.why
     assert not [entry for entry in Path("/proc").glob("[0-9]*/cmdline") if _runs(entry, tmp_path)]
 
