@@ -29,8 +29,12 @@ RUN = ["programbench", "run", "--repo-dir", "/a b", "--slice", "3", "--dry-run"]
 
 def manifest(command: str, status: int, *, ids: list[str] = REAL, root: str = ROOT, **more: Any) -> dict[str, Any]:
     outcome = "refused" if more.get("refusal") else "completed"
+    harness = {
+        "ouroboros_url": more.pop("url", "http://127.0.0.1:8765"),
+        "dry_run": more.pop("dry_run", False),
+        "leaderboard": more.pop("leaderboard", False),
+    }
     extra = {"exit_code": status, "outcome": outcome, "eval_requested": False, **more}
-    harness = {"dry_run": more.pop("dry_run", False), "leaderboard": more.pop("leaderboard", False)}
     return {
         "command": command,
         "run_root": root,
@@ -48,8 +52,8 @@ def ended_campaign(status: int, needed_usd: float | None = None, kind: str = "")
     return document
 
 
-def refused(command: str, reason: str) -> dict[str, Any]:
-    return manifest(command, 5, refusal={"reason": reason})
+def refused(command: str, reason: str, **more: Any) -> dict[str, Any]:
+    return manifest(command, 5, refusal={"reason": reason}, **more)
 
 
 def stopped_launcher(reason: str) -> dict[str, Any]:
@@ -111,6 +115,8 @@ def stopped_launcher(reason: str) -> dict[str, Any]:
         (manifest("exec", 143, outcome="interrupted"), [], ["programbench", "status", ROOT]),
         (stopped_launcher("runtime_skew"), ["exec", "--repo-dir", "/a b"], ["programbench", "status", ROOT]),
         (refused("exec", "runtime_skew"), ["exec", "--repo-dir", "/a b"], ["doctor", "--repo-dir", "/a b"]),
+        (refused("exec", "seed_dirty", url=None), ["exec", "--repo-dir", "/a b", "--no-server"], []),
+        (refused("exec", "stamp_absent", url=None), ["exec", "--no-server", "--require-stamp"], []),
         (refused("exec", "launcher_not_startable"), ["exec", "--repo-dir", "/a b"], []),
         (manifest("campaign run", 0), [], []),
         (manifest("campaign run", 0, dry_run=True), ["campaign", "run", "f", "--dry-run"], ["campaign", "run", "f"]),

@@ -88,7 +88,12 @@ def _own(manifest: Mapping[str, Any], arguments: Sequence[str]) -> Sequence[str]
 
 
 def _after_refusal(manifest: Mapping[str, Any], reason: str, arguments: Sequence[str]) -> Words:
-    """Doctor looks at everything at once; where it could not see the cause, the remedy alone is told."""
+    """Doctor looks at everything at once; where it could not see the cause, the remedy alone is told.
+
+    So it is for a launcher without a server: the commands that look would ask one, and miss it.
+    """
+    if manifest["command"] == "exec" and manifest["harness"].get("ouroboros_url") is None:
+        return []
     known = REASONS.get(reason)
     if demand := next((flag for asked_for, flag in _SEEN_BY_ATTEST if known is asked_for), None):
         asked = [word for word in admission(arguments) if word != demand]
