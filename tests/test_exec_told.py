@@ -170,13 +170,18 @@ def test_after_a_signal_the_run_is_named(world: ExecWorld) -> None:
     assert shlex.split(line_of(found, "next: ")) == ["obo-bench", "programbench", "status", str(world.run_root)]
 
 
-def test_a_refusal_says_where_it_is_on_record_and_no_option_of_the_launcher_is_handed_on(world: ExecWorld) -> None:
-    found = world.run(["./solve", "--repo-dir", "/elsewhere"], "--expect", "deadbeef")
+def test_a_refusal_says_where_it_is_on_record_and_no_option_of_the_launcher_is_handed_on(
+    world: ExecWorld, serve: Callable[..., str]
+) -> None:
+    found = world.run(["./solve", "--repo-dir", "/elsewhere"], "--expect", "deadbeef", url=serve())
     assert found.status == 4
     assert line_of(found, "  on record: ") == str(world.run_root / "run_manifest.json")
     hint = shlex.split(line_of(found, "next: "))
     assert hint[1] == "doctor"
     assert "/elsewhere" not in hint
+    world.run_id = "without"
+    alone = world.run(["./solve"], "--expect", "deadbeef")
+    assert not [line for line in lines(alone) if line.startswith("next: ")], "doctor would miss a server"
     world.run_id = "quiet"
     assert not [line for line in lines(world.run(["./solve"], "--expect", "deadbeef", "-q")) if "on record" in line]
 
