@@ -73,6 +73,17 @@ def test_the_runs_root_of_the_line_counts(runs: dict[str, str], tmp_path: Path) 
     assert asked(f"obo-bench eval --runs-root {tmp_path / 'other'} ", env=runs) == ["gamma"]
 
 
+@pytest.mark.parametrize(("named", "place"), [(True, "elsewhere"), (False, "obo-bench-practice")])
+def test_a_practice_knows_its_own_runs(runs: dict[str, str], tmp_path: Path, named: bool, place: str) -> None:
+    run = tmp_path / place / "bench_runs" / "programbench" / "gamma"
+    run.mkdir(parents=True)
+    ended = Row(benchmark="b", instance_id="i", status="failed", reason_code="empty_final_text")
+    Ledger(run, "i", Redactor()).append(ended)
+    line = f"obo-bench practice{f' --directory {tmp_path / place}' if named else ''} --run-id ga"
+    assert asked(line, env=runs, cwd=tmp_path) == ["gamma"]
+    assert asked(f"{line}mma --retry em", env=runs, cwd=tmp_path) == ["empty_final_text"]
+
+
 def test_retry_offers_what_the_named_run_has_ended_with(tmp_path: Path) -> None:
     run = tmp_path / "runs" / "programbench" / "night"
     run.mkdir(parents=True)

@@ -60,7 +60,9 @@ def test_a_campaign_waits_for_its_step_and_records_how_it_ended(campaign: Campai
     campaign.write(campaign.exec_step("one") + ASK)
     assert campaign.start().wait(PATIENCE_SEC) == 143
     assert not campaign.step_processes()
-    assert [row.reason_code for row in campaign.rows()][:1] == ["step_started"]
+    started, ended = campaign.story()
+    assert (started, ended[0]) == (("one", "step_started"), "one")
+    assert ended[1] != "step_started"
     assert campaign.manifest["extra"]["outcome"] == "interrupted"
     campaign.env.clear()
     (campaign.file.parent / "one.go").touch()

@@ -60,13 +60,9 @@ def practice(
 
     if scenario not in SCENARIOS:
         raise UsageError(f"--scenario {scenario!r}: there is no such scenario; use {', '.join(sorted(SCENARIOS))}")
+    flags = {"--json": json_, "--quiet": quiet, "--verbose": verbose}
     wishes = [word for reason in retry or () for word in ("--retry", reason)]
-    forwarded = (
-        *wishes,
-        *(["--json"] if json_ else []),
-        *(["--quiet"] if quiet else []),
-        *(["--verbose"] if verbose else []),
-    )
+    forwarded = (*wishes, *(flag for flag, given in flags.items() if given))
     options = PracticeOptions(
         directory=directory,
         scenario=scenario,
